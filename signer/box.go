@@ -1,0 +1,64 @@
+package signer
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+)
+
+// MasterKeySize is the size of a master key in bytes.
+const MasterKeySize = 32
+
+// ParseMasterKey reads the base64 of a master key of MasterKeySize bytes.
+func ParseMasterKey(text string) ([]byte, error) {
+	key, err := decodeBase64(text)
+	if err != nil || len(key) != MasterKeySize {
+		return nil, fmt.Errorf("the master key must be the base64 of %d bytes", MasterKeySize)
+	}
+	return key, nil
+}
+
+// Box encrypts what is secret at rest: private keys, partners' secrets,
+// webhook secrets. It is safe for use by many goroutines.
+type Box struct {
+	aead cipher.AEAD
+}
+
+// sealedV1 begins every sealed text: AES-256-GCM, 96-bit random nonce, text, tag.
+const sealedV1 = 1
+
+// NewBox returns a box that seals with masterKey, MasterKeySize bytes.
+func NewBox(masterKey []byte) (*Box, error) {
+	if len(masterKey) != MasterKeySize {
+		return nil, fmt.Errorf("the master key must be %d bytes long", MasterKeySize)
+	}
+	block, err := aes.NewCipher(masterKey)
+	if err != nil {
+		return nil, fmt.Errorf("set up AES: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("set up GCM: %w", err)
+	}
+	return &Box{aead}, nil
+}
+
+// Seal encrypts plain. The purpose names what it is and whose ("webhook
+// secret sec_…"): Open succeeds with the same purpose only, so that a sealed
+// text moved to another row or column does not open there.
+func (b *Box) Seal(purpose string, plain []byte) []byte {
+	return b.aead.Seal([]byte{sealedV1}, nil, plain, []byte(purpose))
+}
+
+// Open decrypts what Seal made with the same purpose and master key.
+func (b *Box) Open(purpose string, sealed []byte) ([]byte, error) {
+	if len(sealed) == 0 || sealed[0] != sealedV1 {
+		return nil, errors.New("the sealed text has an unknown version")
+	}
+	plain, err := b.aead.Open(nil, nil, sealed[1:], []byte(purpose))
+	if err != nil {
+		return nil, errors.New("the sealed text does not open: another master key or purpose, or it was changed")
+	}
+	return plain, nil
+}
