@@ -1,0 +1,94 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	minTimeout, maxTimeout = 3 * time.Second, 30 * time.Second
+	maxRetries             = 50
+	maxWait                = 720 * time.Hour
+	maxConcurrency         = 10000
+)
+
+// check adds to bad what is wrong with values of the right kind, alone and
+// together. What is in bad already is left as it is.
+func (c Config) check(bad map[string]string) {
+	single := map[string]bool{
+		"LISTEN":             isAddress(c.Listen),
+		"INTERNAL_LISTEN":    isAddress(c.InternalListen) && (c.InternalListen != c.Listen || strings.HasSuffix(c.Listen, ":0")),
+		"DATABASE_URL":       c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"),
+		"REDIS_URL":          c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "redis-sentinel", "redis-cluster"),
+		"ENVIRONMENT":        c.Environment == Production || c.Environment == Sandbox,
+		"TOKEN":              allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
+		"ADMIN_PASSWORD":     allRunes(c.AdminPassword, func(r rune) bool { return r >= ' ' && r != 0x7f }),
+		"DELIVERY_RETRY":     validRetry(c.Retry),
+		"DELIVERY_TIMEOUT":   c.Timeout >= minTimeout && c.Timeout <= maxTimeout,
+		"WORKER_CONCURRENCY": c.Concurrency >= 1 && c.Concurrency <= maxConcurrency,
+		"RETENTION":          c.Retention > 0,
+		"SMTP_URL":           c.SMTPURL == "" || isSMTP(c.SMTPURL),
+		"LOG":                c.Log == "" || c.Log == "text" || c.Log == "json",
+	}
+	for _, s := range settings {
+		ok, checked := single[strings.TrimPrefix(s.Name, Prefix)]
+		if checked && !ok && bad[s.Name] == "" {
+			bad[s.Name] = s.wrong(c.show(s))
+		}
+	}
+	c.checkTogether(bad)
+}
+
+func (c Config) checkTogether(bad map[string]string) {
+	rule := func(name string, ok bool, message string) {
+		if !ok && bad[Prefix+name] == "" {
+			bad[Prefix+name] = message
+		}
+	}
+	postgres := c.DatabaseURL != "" && bad[Prefix+"DATABASE_URL"] == ""
+	const required = "is required with a postgres:// database"
+	rule("MASTER_KEY", !postgres || c.MasterKey != nil, required)
+	rule("TOKEN", !postgres || c.Token != "", required)
+	rule("ROLES", !c.Embedded() || c.Roles.All(),
+		"must be api,worker,dashboard in one process, because a store is embedded; "+
+			"set LEDGERHOOK_DATABASE_URL and LEDGERHOOK_REDIS_URL to run roles apart")
+}
+
+// isAddress reports whether a is host:port with a numeric port. The host may
+// be empty; port 0 lets the system choose.
+func isAddress(a string) bool {
+	_, port, err := net.SplitHostPort(a)
+	return err == nil && validPort(port, 0)
+}
+
+// hasScheme reports whether a URL has one of schemes and something after it.
+// The rest is left to the driver: lists of hosts are not URLs to net/url.
+func hasScheme(value string, schemes ...string) bool {
+	scheme, rest, _ := strings.Cut(value, "://")
+	for _, s := range schemes {
+		if scheme == s {
+			return rest != ""
+		}
+	}
+	return false
+}
+
+func isSMTP(value string) bool {
+	u, err := url.Parse(value)
+	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps") && u.Hostname() != ""
+}
+
+func validRetry(waits []time.Duration) bool {
+	for i, w := range waits {
+		if w < 0 || w == 0 && i > 0 || w > maxWait {
+			return false
+		}
+	}
+	return len(waits) >= 1 && len(waits) <= maxRetries
+}
+
+func allRunes(s string, ok func(rune) bool) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })
+}

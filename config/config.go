@@ -1,0 +1,102 @@
+// Package config turns a YAML file and the environment into one validated
+// struct.
+//
+// The environment wins over the file, the file over the defaults. An empty
+// variable counts as not set. Every unknown key and every bad value is an
+// error that names the key and what would be right; a secret's value never
+// appears in one.
+//
+// The struct Config is the only list of settings: the keys of the file, the
+// variables, defaults, meanings and the texts of errors come from its tags.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// Prefix begins the name of every variable of the environment.
+const Prefix = "LEDGERHOOK_"
+
+// The values of Config.Environment.
+const (
+	Production = "production"
+	Sandbox    = "sandbox"
+)
+
+// Config is the whole configuration of a process, as Load validated it.
+type Config struct {
+	Listen         string `env:"LISTEN" key:"listen" envDefault:"127.0.0.1:8080" want:"host:port" about:"address of the public listener"`
+	InternalListen string `env:"INTERNAL_LISTEN" key:"internalListen" envDefault:"127.0.0.1:8081" want:"host:port, another than the public listener's" about:"address of the internal listener: internal API, operators' pages, metrics, health"`
+
+	DataDir     string `env:"DATA_DIR" key:"dataDir" envDefault:"./data" want:"a directory" about:"directory of the embedded stores and of generated secrets"`
+	DatabaseURL string `env:"DATABASE_URL" key:"databaseUrl" secret:"url" want:"empty or a postgres:// URL" about:"PostgreSQL; empty: SQLite in the data directory"`
+	RedisURL    string `env:"REDIS_URL" key:"redisUrl" secret:"url" want:"empty or a redis://, rediss://, redis-sentinel:// or redis-cluster:// URL" about:"Redis; empty: embedded"`
+
+	Roles       Roles    `env:"ROLES" key:"roles" envDefault:"api,worker,dashboard" want:"a list of api, worker, dashboard" about:"what this process does; an embedded store needs all three in one process"`
+	Environment string   `env:"ENVIRONMENT" key:"environment" envDefault:"production" want:"production or sandbox" about:"sandbox raises the minimum amount of an order"`
+	PublicURL   *url.URL `env:"PUBLIC_URL" key:"publicUrl" want:"http:// or https:// and a host, without a path" about:"how partners reach the public listener, used in links; empty: from the listener"`
+
+	MasterKey     []byte `env:"MASTER_KEY" key:"masterKey" secret:"all" want:"base64 of exactly 32 bytes (openssl rand -base64 32 makes one)" about:"encrypts secrets and private keys at rest; required with postgres://, else generated into the data directory"`
+	Token         string `env:"TOKEN" key:"token" secret:"all" want:"printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
+	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"text without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
+
+	AllowCIDRs  []netip.Prefix  `env:"DELIVERY_ALLOW_CIDRS" key:"delivery.allowCidrs" want:"a list of networks such as 127.0.0.0/8,fd00::/8" about:"networks that deliveries may reach although they are not public, with http, any port and literal addresses"`
+	Retry       []time.Duration `env:"DELIVERY_RETRY" key:"delivery.retry" envDefault:"0s,5s,30s,2m,5m,15m,30m,1h,2h,4h,8h,12h,24h,24h" want:"1 to 50 waits such as 0s,5s,2m, each at most 720h, only the first may be 0s" about:"waits before each attempt, spread by 20 % both ways"`
+	Timeout     time.Duration   `env:"DELIVERY_TIMEOUT" key:"delivery.timeout" envDefault:"15s" want:"a duration from 3s to 30s" about:"limit of a whole attempt"`
+	Concurrency int             `env:"WORKER_CONCURRENCY" key:"worker.concurrency" envDefault:"500" want:"a whole number from 1 to 10000" about:"attempts that a worker process makes at once"`
+	Retention   time.Duration   `env:"RETENTION" key:"retention" envDefault:"720h" want:"a duration above 0 such as 720h" about:"how long events and deliveries are kept"`
+
+	SMTPURL string   `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
+	Log     string   `env:"LOG" key:"log" want:"text or json" about:"format of the log; empty: text on a terminal, else json"`
+	URL     *url.URL `env:"URL" key:"url" envDefault:"http://127.0.0.1:8081" want:"http:// or https:// and a host, without a path" about:"internal listener that client commands reach"`
+}
+
+// Embedded reports whether the database or the queue lives inside the process.
+func (c Config) Embedded() bool { return c.DatabaseURL == "" || c.RedisURL == "" }
+
+// Public is how partners reach the public listener: PublicURL, or without it
+// http and the address the listener got, with localhost for every address.
+func (c Config) Public(listener net.Addr) *url.URL {
+	if c.PublicURL != nil {
+		u := *c.PublicURL
+		return &u
+	}
+	host, port, _ := net.SplitHostPort(listener.String())
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+}
+
+// Load reads the YAML file at path ("": none) and environ ("NAME=value", the
+// last one of a name counts) and returns the validated configuration. The
+// error joins every problem found, one line each.
+func Load(path string, environ []string) (Config, error) {
+	values := map[string]string{}
+	var problems []error
+	if path != "" {
+		layer, errs := readFile(path)
+		problems = append(problems, errs...)
+		problems = append(problems, mergeLayer(values, layer)...)
+	}
+	layer, errs := readEnviron(environ)
+	problems = append(problems, errs...)
+	problems = append(problems, mergeLayer(values, layer)...)
+
+	cfg, bad := parse(values)
+	cfg.check(bad)
+	for _, s := range Settings() {
+		if bad[s.Name] != "" {
+			problems = append(problems, fmt.Errorf("%s (%s): %s", s.Name, s.Key, bad[s.Name]))
+		}
+	}
+	if len(problems) > 0 {
+		return Config{}, errors.Join(problems...)
+	}
+	return cfg, nil
+}
