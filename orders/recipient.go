@@ -1,0 +1,60 @@
+package orders
+
+import "regexp"
+
+// The values of recipientType; an empty one means RecipientAccount.
+const (
+	RecipientAccount = "ACCOUNT"
+	RecipientCard    = "CARD"
+)
+
+// ExtendInfo says whom an order pays. All of it is optional, but a bank needs
+// an account number and the other way round.
+type ExtendInfo struct {
+	TransferContent   string
+	RecipientName     string
+	RecipientNumber   string
+	RecipientBankCode string
+	RecipientType     string
+}
+
+var accountFormat = regexp.MustCompile(`^[A-Za-z0-9]{1,19}$`)
+
+// transfer checks e and returns the bank transfer it asks for, which is empty
+// without a recipient. Absent content becomes fallback.
+func (e ExtendInfo) transfer(banks *Banks, fallback string) (BankTransfer, error) {
+	if t := e.RecipientType; t != "" && t != RecipientAccount && t != RecipientCard {
+		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientType"}
+	}
+	content := fallback
+	if e.TransferContent != "" {
+		var err error
+		if content, err = Purpose(e.TransferContent); err != nil {
+			return BankTransfer{}, err
+		}
+	}
+	if e.RecipientNumber == "" && e.RecipientBankCode == "" {
+		return BankTransfer{}, nil
+	}
+	if e.RecipientBankCode == "" {
+		return BankTransfer{}, &Error{Key: KeyMissingField, Field: "extendInfo.recipientBankCode"}
+	}
+	if e.RecipientNumber == "" {
+		return BankTransfer{}, &Error{Key: KeyMissingField, Field: "extendInfo.recipientNumber"}
+	}
+	bank, err := banks.Find(e.RecipientBankCode)
+	if err != nil {
+		return BankTransfer{}, err
+	}
+	if !accountFormat.MatchString(e.RecipientNumber) {
+		return BankTransfer{}, &Error{Key: KeyAccountInvalid}
+	}
+	return BankTransfer{
+		BankBIN:       bank.BIN,
+		BankName:      bank.ShortName,
+		AccountName:   e.RecipientName,
+		AccountNumber: e.RecipientNumber,
+		Card:          e.RecipientType == RecipientCard,
+		Content:       content,
+	}, nil
+}
