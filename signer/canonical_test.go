@@ -23,7 +23,7 @@ type jcsVectors struct {
 	NonFinite []struct {
 		Bits string `json:"ieee754_hex"`
 	} `json:"non_finite"`
-	Edge   []struct{ Name, Input, Expect string }  `json:"negative_and_edge"`
+	Edge   []struct{ Name, Input, Expect string } `json:"negative_and_edge"`
 	Events []struct{ Name, Input, Output string } `json:"our_event_data"`
 }
 

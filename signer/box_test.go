@@ -1,0 +1,79 @@
+package signer
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func newTestBox(t testing.TB, fill byte) *Box {
+	t.Helper()
+	box, err := NewBox(bytes.Repeat([]byte{fill}, MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+func TestABoxGivesBackWhatItSealed(t *testing.T) {
+	box := newTestBox(t, 1)
+	rapid.Check(t, func(t *rapid.T) {
+		purpose := rapid.String().Draw(t, "purpose")
+		plain := rapid.SliceOf(rapid.Byte()).Draw(t, "plain")
+		sealed := box.Seal(purpose, plain)
+		got, err := box.Open(purpose, sealed)
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Fatalf("got %x, %v", got, err)
+		}
+		if bytes.Equal(box.Seal(purpose, plain), sealed) {
+			t.Fatal("sealing twice gave the same bytes")
+		}
+	})
+}
+
+func TestABoxOpensNothingElse(t *testing.T) {
+	box := newTestBox(t, 1)
+	sealed := box.Seal("webhook secret sec_1", []byte("whsec_value"))
+	if bytes.Contains(sealed, []byte("value")) {
+		t.Error("the secret is readable")
+	}
+	for i := range sealed {
+		changed := bytes.Clone(sealed)
+		changed[i] ^= 1
+		if _, err := box.Open("webhook secret sec_1", changed); err == nil {
+			t.Errorf("opens with byte %d changed", i)
+		}
+		if _, err := box.Open("webhook secret sec_1", sealed[:i]); err == nil {
+			t.Errorf("opens when cut to %d bytes", i)
+		}
+	}
+	if _, err := box.Open("webhook secret sec_2", sealed); err == nil {
+		t.Error("opens for another row")
+	}
+	if _, err := newTestBox(t, 2).Open("webhook secret sec_1", sealed); err == nil {
+		t.Error("opens with another master key")
+	}
+}
+
+func TestParseMasterKey(t *testing.T) {
+	key := bytes.Repeat([]byte{0xfb}, MasterKeySize)
+	text := base64.StdEncoding.EncodeToString(key)
+	for _, good := range []string{text, text + "\n", strings.TrimRight(text, "="), base64.URLEncoding.EncodeToString(key)} {
+		if got, err := ParseMasterKey(good); err != nil || !bytes.Equal(got, key) {
+			t.Errorf("%q: %x, %v", good, got, err)
+		}
+	}
+	for _, bad := range []string{"", "AAAA", "not base64!", text + text} {
+		if _, err := ParseMasterKey(bad); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, size := range []int{0, 16, 31, 33} {
+		if _, err := NewBox(make([]byte, size)); err == nil {
+			t.Errorf("made a box with a key of %d bytes", size)
+		}
+	}
+}
