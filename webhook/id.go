@@ -45,11 +45,9 @@ func CheckID(field, prefix, id string) error {
 	return Invalid(field, fmt.Sprintf("must be an id like %s%s", prefix, "01JD0000000000000000000000"))
 }
 
-// DayBound returns the smallest id with prefix that carries a time of day's
-// UTC date or later; ids are compared as bytes.
-func DayBound(prefix string, day time.Time) string {
-	day = day.UTC().Truncate(24 * time.Hour)
+// TimeBound returns the smallest id with prefix that was made at t or later.
+func TimeBound(prefix string, t time.Time) string {
 	var id ulid.ULID
-	_ = id.SetTime(ulid.Timestamp(day))
+	_ = id.SetTime(ulid.Timestamp(t)) // fails only after the year 10889
 	return prefix + id.String()
 }

@@ -1,0 +1,58 @@
+// Package delivery carries one attempt and what follows from it.
+//
+// The ledger is the truth and the queue a fast hint: a delivery that has room
+// in its endpoint's window is admitted in the ledger and its ticket handed to
+// the queue; a worker claims it, sends it, decides and records. Whatever dies,
+// the promoter and the reconciler bring what the ledger holds back to the
+// queue. Tickets may be lost or doubled at will, since a claim is fenced by
+// the delivery's generation.
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// Ticket names an admitted delivery. The queue carries nothing else of it.
+type Ticket struct {
+	DeliveryID string
+	Generation int64
+	EndpointID string    // chooses the shard; not part of the payload
+	DueAt      time.Time // not to be sent before; zero: at once
+}
+
+// Job is a claimed delivery with all that its attempt needs.
+type Job struct {
+	Delivery webhook.Delivery // Attempts counts this attempt already
+	Event    webhook.Event
+	Trigger  webhook.Trigger // of this attempt
+	URL      string
+	Secrets  []SealedSecret // in the order they sign: retiring ones, then the active one
+}
+
+// SealedSecret is a webhook secret as the ledger holds it.
+type SealedSecret struct {
+	Purpose string
+	Sealed  []byte
+}
+
+// Result is what an attempt came to and what follows from it.
+type Result struct {
+	DeliveryID string
+	EndpointID string
+	Generation int64
+	Attempt    webhook.Attempt
+	Verdict    Verdict
+}
+
+// Ledger is what a worker needs of the ledger.
+type Ledger interface {
+	// Claim makes t's delivery this worker's. It answers false for a ticket
+	// that is no longer current; there is then nothing to do.
+	Claim(ctx context.Context, t Ticket, workerID string) (Job, bool, error)
+	// Record writes the attempt and its verdict, frees or hands on the slot,
+	// and may be repeated: only the first of a generation counts.
+	Record(ctx context.Context, r Result) error
+}

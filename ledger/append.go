@@ -1,0 +1,426 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// NewEvent is an event that is to be appended.
+type NewEvent struct {
+	Event          webhook.Event // ID, KeyID and CreatedAt set; Signatures and flags are filled in
+	IdempotencyKey string
+	DefaultKey     bool   // the key was derived from the data, not given by the caller
+	Digest         []byte // of everything that must be equal under one key
+	// EndpointID restricts the event to one endpoint and bypasses its gate: a test.
+	EndpointID string
+}
+
+// Appended is the answer to an event.
+type Appended struct {
+	EventID     string
+	DeliveryIDs []string
+	Duplicate   bool // nothing was stored: an earlier event with this key is answered
+	Filtered    bool // the partner's endpoints take other types only
+	Unexpected  bool
+}
+
+type appendOp struct {
+	NewEvent
+	result Appended
+
+	// found by openEvents
+	fresh     bool
+	endpoints []webhook.Endpoint // that the event goes to
+	homeless  bool               // the partner has no endpoint at all
+}
+
+// Append stores an event, its sequence numbers and one delivery for each
+// endpoint that takes it, in one transaction with what else has gathered. Once
+// it returns without error nothing can lose them. The same key with other
+// content is a Conflict, an unknown partner NotFound.
+func (l *Ledger) Append(ctx context.Context, e NewEvent) (Appended, error) {
+	op := &operation{append: &appendOp{NewEvent: e}}
+	if err := l.writer.submit(ctx, op); err != nil {
+		return Appended{}, err
+	}
+	return op.append.result, nil
+}
+
+// partnerCodeAndKey identifies an idempotency key.
+type partnerCodeAndKey struct{ partner, key string }
+
+func (a *appendOp) key() partnerCodeAndKey {
+	return partnerCodeAndKey{a.Event.PartnerCode, a.IdempotencyKey}
+}
+
+// object identifies a card, top-up, transaction, account or order.
+type object struct {
+	partner string
+	typ     webhook.Type
+	id      string
+}
+
+func (a *appendOp) object() object {
+	return object{a.Event.PartnerCode, a.Event.Type, a.Event.ObjectID}
+}
+
+func compareKeys(a, b partnerCodeAndKey) int {
+	return cmp.Or(cmp.Compare(a.partner, b.partner), cmp.Compare(a.key, b.key))
+}
+
+func compareObjects(a, b object) int {
+	return cmp.Or(cmp.Compare(a.partner, b.partner), cmp.Compare(a.typ, b.typ), cmp.Compare(a.id, b.id))
+}
+
+// openEvents finds out what each event of the batch is: a new one and for
+// whom, a duplicate, or a refusal. It stores keys, objects and events.
+func (b *batch) openEvents(ctx context.Context) error {
+	if len(b.appends) == 0 {
+		return nil
+	}
+	if err := b.findReceivers(ctx); err != nil {
+		return err
+	}
+	if err := b.takeKeys(ctx); err != nil {
+		return err
+	}
+	if err := b.takeObjects(ctx); err != nil {
+		return err
+	}
+	return b.insertEvents(ctx)
+}
+
+// live returns the appends that have not been refused.
+func (b *batch) live() []*operation {
+	return slices.DeleteFunc(slices.Clone(b.appends), func(op *operation) bool { return op.err != nil })
+}
+
+// fresh returns the appends that store an event.
+func (b *batch) fresh() []*operation {
+	return slices.DeleteFunc(slices.Clone(b.appends), func(op *operation) bool { return op.err != nil || !op.append.fresh })
+}
+
+// findReceivers reads the partners of the batch and their endpoints.
+func (b *batch) findReceivers(ctx context.Context) error {
+	codes := map[string]bool{}
+	for _, op := range b.appends {
+		op.append.fresh, op.append.endpoints, op.append.homeless, op.append.result = false, nil, false, Appended{}
+		codes[op.append.Event.PartnerCode] = true
+	}
+	type receiver struct {
+		signatures []string
+		endpoints  []webhook.Endpoint
+	}
+	receivers := map[string]*receiver{}
+	t := new(text).add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, '')
+		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0 WHERE p.code IN `)
+	err := list(t, slices.Sorted(maps.Keys(codes))).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
+		var code string
+		var settings []byte
+		var e webhook.Endpoint
+		if err := rows.Scan(&code, &settings, &e.ID, listColumn[webhook.Type]{&e.Types}); err != nil {
+			return err
+		}
+		if receivers[code] == nil {
+			s, err := readSettings(settings)
+			if err != nil {
+				return err
+			}
+			receivers[code] = &receiver{signatures: s.Signatures}
+		}
+		if e.ID != "" {
+			receivers[code].endpoints = append(receivers[code].endpoints, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, op := range b.appends {
+		a := op.append
+		r := receivers[a.Event.PartnerCode]
+		if r == nil {
+			op.err = webhook.NotFound("partner", a.Event.PartnerCode)
+			continue
+		}
+		a.Event.Signatures = r.signatures
+		a.homeless = len(r.endpoints) == 0
+		for _, e := range r.endpoints {
+			if e.ID == a.EndpointID || a.EndpointID == "" && e.Takes(a.Event.Type) {
+				a.endpoints = append(a.endpoints, e)
+			}
+		}
+		if a.EndpointID != "" && len(a.endpoints) == 0 {
+			op.err = webhook.NotFound("endpoint", a.EndpointID)
+		}
+		a.Event.Filtered = !a.homeless && len(a.endpoints) == 0
+	}
+	return nil
+}
+
+// takeKeys inserts the batch's idempotency keys in order. A key that is there
+// already, or twice in the batch, makes its event a duplicate or a conflict.
+func (b *batch) takeKeys(ctx context.Context) error {
+	first := map[partnerCodeAndKey]*operation{}
+	for _, op := range b.live() {
+		if first[op.append.key()] == nil {
+			first[op.append.key()] = op
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(first), compareKeys)
+	if len(keys) == 0 {
+		return nil
+	}
+	t := new(text).add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) VALUES ")
+	t.rows(len(keys), func(i int) []any {
+		a := first[keys[i]].append
+		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
+	})
+	inserted := map[partnerCodeAndKey]bool{}
+	err := t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key").query(ctx, b.tx, func(rows *sql.Rows) error {
+		var k partnerCodeAndKey
+		err := rows.Scan(&k.partner, &k.key)
+		inserted[k] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	type stored struct {
+		eventID string
+		digest  []byte
+	}
+	have := map[partnerCodeAndKey]stored{}
+	t = new(text).add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (VALUES ")
+	err = t.rows(len(keys), func(i int) []any { return []any{keys[i].partner, keys[i].key} }).add(")").query(ctx, b.tx, func(rows *sql.Rows) error {
+		var k partnerCodeAndKey
+		var s stored
+		err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
+		have[k] = s
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, op := range b.live() {
+		a := op.append
+		s := have[a.key()]
+		switch {
+		case !bytes.Equal(s.digest, a.Digest):
+			op.err = webhook.Conflict("the idempotency key was used for other content, by event " + s.eventID)
+		case s.eventID == a.Event.ID && inserted[a.key()]:
+			a.fresh = true
+		default: // ours after all if an earlier commit of this very event lost its answer
+			a.result = Appended{EventID: s.eventID, Duplicate: s.eventID != a.Event.ID}
+		}
+	}
+	return nil
+}
+
+// takeObjects locks the objects of the batch's new events, flags moves their
+// life cycle does not know, and makes a repeated status without a key of its
+// own a duplicate.
+func (b *batch) takeObjects(ctx context.Context) error {
+	objects := map[object]bool{}
+	for _, op := range b.fresh() {
+		if !op.append.Event.Test {
+			objects[op.append.object()] = true
+		}
+	}
+	if len(objects) == 0 {
+		return nil
+	}
+	sorted := slices.SortedFunc(maps.Keys(objects), compareObjects)
+	key := func(i int) []any { return []any{sorted[i].partner, string(sorted[i].typ), sorted[i].id} }
+	t := new(text).add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) VALUES ")
+	t.rows(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
+	if _, err := t.add(" ON CONFLICT DO NOTHING").exec(ctx, b.tx); err != nil {
+		return err
+	}
+	type latest struct{ status, eventID string }
+	have := map[object]latest{}
+	t = new(text).add("SELECT partner_code, webhook_type, object_id, status, event_id FROM objects WHERE (partner_code, webhook_type, object_id) IN (VALUES ")
+	t.rows(len(sorted), key).add(") ORDER BY partner_code, webhook_type, object_id" + b.ledger.forUpdate)
+	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var o object
+		var l latest
+		err := rows.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
+		have[o] = l
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	changed := map[object]bool{}
+	for _, op := range b.fresh() {
+		a := op.append
+		if a.Event.Test {
+			continue
+		}
+		was := have[a.object()]
+		if a.DefaultKey && was.status == a.Event.Status && was.eventID != a.Event.ID {
+			if err := b.pointKey(ctx, a, was.eventID); err != nil {
+				return err
+			}
+			a.fresh, a.result = false, Appended{EventID: was.eventID, Duplicate: true}
+			continue
+		}
+		a.Event.Unexpected = !webhook.Expected(a.Event.Type, was.status, a.Event.Status)
+		have[a.object()] = latest{a.Event.Status, a.Event.ID}
+		changed[a.object()] = true
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	sorted = slices.SortedFunc(maps.Keys(changed), compareObjects)
+	t = new(text).add("UPDATE objects SET status = v.column4, event_id = v.column5, updated_at = ? FROM ", micros(b.now))
+	t.table(len(sorted), func(i int) []any { return append(key(i), have[sorted[i]].status, have[sorted[i]].eventID) })
+	_, err = t.add(` WHERE objects.partner_code = v.column1 AND objects.webhook_type = v.column2
+		AND objects.object_id = v.column3`).exec(ctx, b.tx)
+	return err
+}
+
+// pointKey makes the key of a repeated status answer with the event that
+// reported it first.
+func (b *batch) pointKey(ctx context.Context, a *appendOp, eventID string) error {
+	_, err := b.tx.ExecContext(ctx, "UPDATE idempotency_keys SET event_id = $1 WHERE partner_code = $2 AND key = $3",
+		eventID, a.Event.PartnerCode, a.IdempotencyKey)
+	return err
+}
+
+// answerStored looks up the deliveries of events that were stored before.
+func (b *batch) answerStored(ctx context.Context) error {
+	stored := slices.DeleteFunc(b.live(), func(op *operation) bool { return op.append.fresh })
+	if len(stored) == 0 {
+		return nil
+	}
+	deliveries := map[string][]string{}
+	for _, op := range stored {
+		deliveries[op.append.result.EventID] = nil
+	}
+	t := new(text).add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND event_id IN ")
+	err := list(t, slices.Sorted(maps.Keys(deliveries))).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
+		var event, id string
+		err := rows.Scan(&event, &id)
+		deliveries[event] = append(deliveries[event], id)
+		return err
+	})
+	for _, op := range stored {
+		op.append.result.DeliveryIDs = deliveries[op.append.result.EventID]
+	}
+	return err
+}
+
+func (b *batch) insertEvents(ctx context.Context) error {
+	fresh := b.fresh()
+	if len(fresh) == 0 {
+		return nil
+	}
+	t := new(text).add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
+		signatures, unexpected, filtered, test, created_at) VALUES `)
+	t.rows(len(fresh), func(i int) []any {
+		e := fresh[i].append.Event
+		return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
+			joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt)}
+	})
+	_, err := t.add(" ON CONFLICT DO NOTHING").exec(ctx, b.tx)
+	return err
+}
+
+// newDelivery is a delivery about to be inserted.
+type newDelivery struct {
+	webhook.Delivery
+	lane int
+}
+
+// appendTo makes the deliveries of the batch's new events. One goes straight
+// to the queue if its window has room and nobody waits before it.
+func (b *batch) appendTo(ctx context.Context) error {
+	var made []newDelivery
+	for _, op := range b.fresh() {
+		a := op.append
+		a.result = Appended{EventID: a.Event.ID, Filtered: a.Event.Filtered, Unexpected: a.Event.Unexpected}
+		if a.homeless {
+			made = append(made, newDelivery{Delivery: a.delivery("", 0, webhook.Pending)})
+			a.result.DeliveryIDs = []string{made[len(made)-1].ID}
+		}
+		for _, endpoint := range a.endpoints {
+			w, err := b.window(endpoint.ID)
+			if err != nil {
+				return err
+			}
+			d := newDelivery{Delivery: b.place(w, a)}
+			made = append(made, d)
+			a.result.DeliveryIDs = append(a.result.DeliveryIDs, d.ID)
+		}
+	}
+	if err := b.insertDeliveries(ctx, made); err != nil {
+		return err
+	}
+	return b.answerStored(ctx)
+}
+
+// place numbers a delivery and gives it a slot, or a place in the backlog.
+func (b *batch) place(w *window, a *appendOp) webhook.Delivery {
+	if a.Event.Test { // outside the sequence and past the gate: it asks whether the receiver is there
+		w.Used++
+		return a.delivery(w.EndpointID, 0, webhook.Queued)
+	}
+	d := a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)
+	w.NextSequence++
+	if w.Room() > 0 && !w.wants(b.now) {
+		d.State = webhook.Queued
+		w.Used++
+		w.Admissions++
+	} else {
+		w.waits(laneFirst, 1)
+	}
+	return d
+}
+
+func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.State) webhook.Delivery {
+	trigger := webhook.TriggerFirst
+	if a.Event.Test {
+		trigger = webhook.TriggerTest
+	}
+	return webhook.Delivery{
+		ID: webhook.NewID(webhook.DeliveryPrefix), EventID: a.Event.ID, EndpointID: endpointID, PartnerCode: a.Event.PartnerCode,
+		Type: a.Event.Type, ObjectID: a.Event.ObjectID, Sequence: sequence, State: state, Generation: 1, Trigger: trigger,
+	}
+}
+
+// insertDeliveries writes new deliveries; queued ones get a ticket. A waiting
+// first attempt has due_at 0, never "now": clocks differ.
+func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
+	if len(made) == 0 {
+		return nil
+	}
+	t := new(text).add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
+		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
+		last_outcome, last_status, last_class, created_at, finished_at) VALUES `)
+	t.rows(len(made), func(i int) []any {
+		d := made[i]
+		var dueAt, queuedAt any
+		if d.State == webhook.Queued {
+			queuedAt = micros(b.now)
+			b.tickets = append(b.tickets, delivery.Ticket{DeliveryID: d.ID, Generation: d.Generation, EndpointID: d.EndpointID})
+		} else {
+			dueAt = micros(d.DueAt)
+		}
+		return []any{d.ID, d.EventID, d.EndpointID, d.PartnerCode, string(d.Type), d.ObjectID, d.Sequence,
+			string(d.State), "", d.Generation, 0, string(d.Trigger), string(d.Trigger), d.ReplayOf, d.lane, dueAt, queuedAt, 0, "",
+			"", 0, "", micros(b.now), 0}
+	})
+	if _, err := t.exec(ctx, b.tx); err != nil {
+		return fmt.Errorf("insert deliveries: %w", err)
+	}
+	return nil
+}

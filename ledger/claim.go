@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"ledgerhook/delivery"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+type claimOp struct {
+	delivery.Ticket
+	workerID string
+
+	job     delivery.Job
+	claimed bool
+}
+
+// Claim implements delivery.Ledger.
+func (l *Ledger) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
+	op := &operation{claim: &claimOp{Ticket: t, workerID: workerID}}
+	if err := l.writer.submit(ctx, op); err != nil {
+		return delivery.Job{}, false, err
+	}
+	return op.claim.job, op.claim.claimed, nil
+}
+
+// deliveryColumns are what deliveryFields reads.
+const deliveryColumns = `id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence, state, reason,
+	generation, attempts, trigger, replay_of, due_at, created_at, finished_at, last_outcome, last_status, last_class`
+
+func deliveryFields(d *webhook.Delivery) []any {
+	return []any{&d.ID, &d.EventID, &d.EndpointID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &d.State, &d.Reason,
+		&d.Generation, &d.Attempts, &d.Trigger, &d.ReplayOf, timeColumn{&d.DueAt}, timeColumn{&d.CreatedAt},
+		timeColumn{&d.FinishedAt}, &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass}
+}
+
+// claim moves the batch's tickets from queued to sending and counts their
+// attempts. A ticket whose delivery has moved on matches nothing. One whose
+// endpoint has closed meanwhile is handed back without using its attempt, in
+// the next batch, since that takes the window's lock.
+func (b *batch) claim(ctx context.Context) error {
+	if len(b.claims) == 0 {
+		return nil
+	}
+	wanted := map[string]*claimOp{}
+	for _, op := range b.claims {
+		op.claim.claimed, op.claim.job = false, delivery.Job{}
+		if other := wanted[op.claim.DeliveryID]; other == nil || other.Generation < op.claim.Generation {
+			wanted[op.claim.DeliveryID] = op.claim
+		}
+	}
+	ids := slices.Sorted(maps.Keys(wanted))
+	t := new(text).add(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM `, micros(b.now))
+	t.table(len(ids), func(i int) []any {
+		c := wanted[ids[i]]
+		return []any{c.DeliveryID, c.Generation, c.workerID}
+	})
+	// The bounds let PostgreSQL leave other days' partitions alone.
+	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
+		AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = deliveries.endpoint_id
+			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled)))
+		RETURNING `+deliveryColumns+", next_trigger", ids[0], ids[len(ids)-1])
+	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var job delivery.Job
+		if err := rows.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
+			return err
+		}
+		c := wanted[job.Delivery.ID]
+		c.job, c.claimed = job, true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.handBack(ctx, ids, wanted); err != nil {
+		return err
+	}
+	return b.completeJobs(ctx, wanted)
+}
+
+// handBack prepares the return of those tickets that are current but whose
+// endpoint is closed.
+func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*claimOp) error {
+	missed := slices.DeleteFunc(ids, func(id string) bool { return wanted[id].claimed })
+	if len(missed) == 0 {
+		return nil
+	}
+	t := new(text).add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND id IN ")
+	return list(t, missed).query(ctx, b.tx, func(rows *sql.Rows) error {
+		var ticket delivery.Ticket
+		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
+			return err
+		}
+		if wanted[ticket.DeliveryID].Generation != ticket.Generation {
+			return nil
+		}
+		b.followUp = append(b.followUp, &operation{done: make(chan struct{}), alter: &alterOp{
+			endpoints: []string{ticket.EndpointID},
+			do:        func(ctx context.Context, b *batch) error { return b.returnTicket(ctx, ticket) },
+		}})
+		return nil
+	})
+}
+
+// returnTicket puts a queued delivery back into its window's backlog.
+func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error {
+	w, err := b.window(ticket.EndpointID)
+	if err != nil {
+		return err
+	}
+	state, finished := webhook.Pending, int64(0)
+	var due any = int64(0)
+	if w.Removed {
+		state, finished, due = webhook.Cancelled, micros(b.now), nil
+	}
+	var lane int
+	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = $1, due_at = $2, finished_at = $3, queued_at = NULL,
+		generation = generation + 1, reason = $4 WHERE id = $5 AND generation = $6 AND state = 'queued' RETURNING lane`,
+		string(state), due, finished, reasonOf(state), ticket.DeliveryID, ticket.Generation).Scan(&lane)
+	if err == sql.ErrNoRows {
+		return nil // claimed or moved on meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	w.Used--
+	if state == webhook.Pending {
+		w.waits(lane, 1)
+		w.wake(b.now)
+	}
+	return nil
+}
+
+// completeJobs adds event, URL and secrets to what was claimed.
+func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) error {
+	events, endpoints, codes := map[string]webhook.Event{}, map[string]string{}, map[string][]delivery.SealedSecret{}
+	for _, c := range wanted {
+		if c.claimed {
+			events[c.job.Delivery.EventID] = webhook.Event{}
+			endpoints[c.job.Delivery.EndpointID] = ""
+			codes[c.job.Delivery.PartnerCode] = nil
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	t := new(text).add("SELECT " + eventColumns + " FROM events WHERE id IN ")
+	err := list(t, slices.Sorted(maps.Keys(events))).query(ctx, b.tx, func(rows *sql.Rows) error {
+		var e webhook.Event
+		err := rows.Scan(eventFields(&e)...)
+		events[e.ID] = e
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t = new(text).add("SELECT id, url FROM endpoints WHERE id IN ")
+	err = list(t, slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id, url string
+		err := rows.Scan(&id, &url)
+		endpoints[id] = url
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t = new(text).add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND partner_code IN ")
+	list(t, slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
+	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var s partners.Secret
+		if err := rows.Scan(secretFields(&s)...); err != nil {
+			return err
+		}
+		if s.Signs(b.now) {
+			codes[s.PartnerCode] = append(codes[s.PartnerCode], delivery.SealedSecret{Purpose: s.SealPurpose(), Sealed: s.Sealed})
+		}
+		return nil
+	})
+	for _, c := range wanted {
+		if c.claimed {
+			c.job.Event = events[c.job.Delivery.EventID]
+			c.job.URL = endpoints[c.job.Delivery.EndpointID]
+			c.job.Secrets = codes[c.job.Delivery.PartnerCode]
+		}
+	}
+	return err
+}

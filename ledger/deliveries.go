@@ -1,0 +1,230 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// Placed is a delivery and the window it passes through, which together tell
+// what it waits for. The window of a delivery without endpoint is zero.
+type Placed struct {
+	webhook.Delivery
+	Window webhook.Window
+}
+
+const placedColumns = `d.id, d.event_id, d.endpoint_id, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
+	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
+	d.last_status, d.last_class, COALESCE(w.paused, $1), COALESCE(w.disabled, $1), COALESCE(w.partner_disabled, $1),
+	COALESCE(w.removed, $1)`
+
+const placedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
+
+func placedFields(p *Placed) []any {
+	return append(deliveryFields(&p.Delivery), &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed)
+}
+
+// selectPlaced begins a query of placed deliveries; $1 is false.
+func selectPlaced(where string, args ...any) *text {
+	t := &text{}
+	t.arg(false)
+	return t.add("SELECT "+placedColumns+placedFrom+" WHERE "+where, args...)
+}
+
+func (t *text) placed(ctx context.Context, q querier) (found []Placed, err error) {
+	err = t.query(ctx, q, func(rows *sql.Rows) error {
+		var p Placed
+		err := rows.Scan(placedFields(&p)...)
+		found = append(found, p)
+		return err
+	})
+	return found, err
+}
+
+// Delivery returns one delivery, or NotFound.
+func (l *Ledger) Delivery(ctx context.Context, id string) (Placed, error) {
+	found, err := selectPlaced("d.id = ?", id).placed(ctx, l.read)
+	if err == nil && len(found) == 0 {
+		return Placed{}, webhook.NotFound("delivery", id)
+	}
+	if err != nil {
+		return Placed{}, l.broken(err)
+	}
+	return found[0], nil
+}
+
+// EventDeliveries lists all deliveries of one event, oldest first.
+func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]Placed, error) {
+	found, err := selectPlaced("d.event_id = ?", eventID).add(" ORDER BY d.id").placed(ctx, l.read)
+	return found, l.broken(err)
+}
+
+// Attempts lists the attempts of one delivery by number.
+func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
+	t := new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var a webhook.Attempt
+		err := rows.Scan(attemptFields(&a)...)
+		found = append(found, a)
+		return err
+	})
+	return found, l.broken(err)
+}
+
+// DeliveryFilter narrows a list of deliveries. Empty fields do not.
+type DeliveryFilter struct {
+	PartnerCode  string
+	EndpointID   string
+	State        webhook.State // as shown: Held and Pending are told apart
+	Type         webhook.Type
+	StatusCode   int
+	ErrorClass   webhook.ErrorClass
+	Reference    string // an event id or an object id
+	Since, Until time.Time
+	Cursor       string // list what is older than this delivery
+	Limit        int
+}
+
+// closed is the condition that a delivery's window lets nothing leave.
+const closed = "(d.endpoint_id = '' OR w.paused OR w.disabled OR w.partner_disabled OR w.removed)"
+
+// Deliveries lists deliveries, newest first, and the cursor of the next page.
+func (l *Ledger) Deliveries(ctx context.Context, f DeliveryFilter) (found []Placed, next string, err error) {
+	t := selectPlaced("d.id < ?", before(f.Cursor, f.Until, webhook.DeliveryPrefix))
+	t.since("d.id", webhook.DeliveryPrefix, f.Since)
+	t.equal("d.partner_code", f.PartnerCode)
+	t.equal("d.endpoint_id", f.EndpointID)
+	t.equal("d.webhook_type", string(f.Type))
+	t.equal("d.last_class", string(f.ErrorClass))
+	switch f.State {
+	case webhook.Held:
+		t.add(" AND d.due_at IS NOT NULL AND " + closed)
+	case webhook.Pending:
+		t.add(" AND d.due_at IS NOT NULL AND NOT " + closed)
+	default:
+		t.equal("d.state", string(f.State))
+	}
+	if f.StatusCode != 0 {
+		t.add(" AND d.last_status = ?", f.StatusCode)
+	}
+	if f.Reference != "" {
+		t.add(" AND (d.object_id = ? OR d.event_id = ?)", f.Reference, f.Reference)
+	}
+	found, err = t.add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1).placed(ctx, l.read)
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		next = found[f.Limit-1].ID
+	}
+	return found, next, l.broken(err)
+}
+
+// RetryDelivery makes an unfinished delivery due now and answers "", or makes
+// a new delivery of a finished one's event and answers its id.
+func (l *Ledger) RetryDelivery(ctx context.Context, id string) (newID string, err error) {
+	d, err := l.Delivery(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if d.EndpointID == "" {
+		if d.State.Final() {
+			return "", webhook.Conflict("the delivery never had an endpoint")
+		}
+		return "", nil // it waits for one
+	}
+	err = l.alterWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
+		newID = ""
+		w, err := b.window(d.EndpointID)
+		if err != nil {
+			return err
+		}
+		if w.Removed {
+			return webhook.Conflict("the delivery's endpoint was removed")
+		}
+		now, err := b.delivery(ctx, id)
+		if err != nil {
+			return err
+		}
+		if now.State.Final() {
+			newID = webhook.NewID(webhook.DeliveryPrefix)
+			return b.repeat(ctx, w, now, newID, webhook.TriggerManual)
+		}
+		_, err = b.tx.ExecContext(ctx, "UPDATE deliveries SET due_at = $2, next_trigger = $3 WHERE id = $1 AND due_at > $2",
+			id, micros(b.now), string(webhook.TriggerManual))
+		w.wake(b.now)
+		return err
+	})
+	return newID, err
+}
+
+// delivery reads a delivery inside the batch.
+func (b *batch) delivery(ctx context.Context, id string) (d webhook.Delivery, err error) {
+	err = b.tx.QueryRowContext(ctx, "SELECT "+deliveryColumns+" FROM deliveries WHERE id = $1", id).Scan(deliveryFields(&d)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return d, webhook.NotFound("delivery", id)
+	}
+	return d, err
+}
+
+// repeat makes a new delivery of a finished one's event: the same webhook-id,
+// sequence and bytes, a schedule of its own.
+func (b *batch) repeat(ctx context.Context, w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) error {
+	again := newDelivery{lane: laneReplay, Delivery: webhook.Delivery{
+		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
+		Sequence: d.Sequence, State: webhook.Pending, Generation: 1, Trigger: trigger, ReplayOf: d.ID, DueAt: b.now,
+	}}
+	w.waits(laneReplay, 1)
+	w.wake(b.now)
+	return b.insertDeliveries(ctx, []newDelivery{again})
+}
+
+// CancelDelivery ends an unfinished delivery that is not just being sent;
+// otherwise it is a Conflict.
+func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string) error {
+	d, err := l.Delivery(ctx, id)
+	if err != nil {
+		return err
+	}
+	var endpoints []string
+	if d.EndpointID != "" {
+		endpoints = []string{d.EndpointID}
+	}
+	return l.alterWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
+		d, err := b.delivery(ctx, id)
+		if err != nil {
+			return err
+		}
+		if d.State == webhook.Sending {
+			return webhook.Conflict("the delivery is being sent just now: wait for the attempt to end")
+		}
+		if d.State.Final() {
+			return webhook.Conflict("the delivery has ended already: it is " + string(d.State))
+		}
+		var lane int
+		err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, due_at = NULL, queued_at = NULL,
+			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5 AND endpoint_id = $6 RETURNING lane`,
+			reason, micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane)
+		if errors.Is(err, sql.ErrNoRows) {
+			return webhook.Conflict("the delivery moved on meanwhile: try again")
+		}
+		if err != nil {
+			return fmt.Errorf("cancel delivery %s: %w", id, err)
+		}
+		if d.EndpointID == "" {
+			return nil
+		}
+		w, err := b.window(d.EndpointID)
+		if err != nil {
+			return err
+		}
+		if d.State == webhook.Queued {
+			w.Used--
+		} else {
+			w.waits(lane, -1)
+		}
+		return nil
+	})
+}

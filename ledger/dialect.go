@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	postgresDriver = "postgres"
+	sqliteDriver   = "sqlite"
+)
+
+// dialect is all that PostgreSQL and SQLite are told differently.
+type dialect struct {
+	driver    string
+	place     string // for messages: no password
+	forUpdate string // at the end of a SELECT that locks what it reads
+	clock     string // the database's time in microseconds, as SQL
+}
+
+func (l *Ledger) openPostgres(databaseURL string) error {
+	config, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
+	}
+	// Statements are planned with their values, so that a look-up by id opens
+	// one partition; it also suits a pooler between us and the server.
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	l.dialect = dialect{
+		driver:    postgresDriver,
+		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
+		forUpdate: " FOR UPDATE",
+		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+	}
+	l.write = stdlib.OpenDB(*config)
+	l.write.SetMaxOpenConns(maxConnections)
+	l.write.SetMaxIdleConns(maxConnections)
+	l.read = l.write
+	return nil
+}
+
+func (l *Ledger) openSQLite(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	unlock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	l.unlock = unlock
+	path := filepath.Join(dir, "ledger.db")
+	l.dialect = dialect{
+		driver: sqliteDriver,
+		place:  path,
+		clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+	}
+	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+	if l.write, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path}).String()+"?_txlock=immediate&"+common); err != nil {
+		return err
+	}
+	l.write.SetMaxOpenConns(1)
+	if l.read, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path}).String()+"?_pragma=query_only(1)&"+common); err != nil {
+		return err
+	}
+	l.read.SetMaxOpenConns(4)
+	return nil
+}
+
+// lockDir takes the data directory for this process and writes down who holds it.
+func lockDir(dir string) (unlock func() error, err error) {
+	path := filepath.Join(dir, "lock")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		holder, _ := io.ReadAll(io.LimitReader(file, 64))
+		_ = file.Close()
+		return nil, fmt.Errorf("the data directory %s is in use by process %s: stop that one first, or set LEDGERHOOK_DATA_DIR", dir, strings.TrimSpace(string(holder)))
+	}
+	if err := file.Truncate(0); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if _, err := fmt.Fprintln(file, os.Getpid()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file.Close, nil // closing gives the lock back
+}
+
+// retryable reports whether the same transaction may well succeed when it is
+// run again: a deadlock, a serialisation failure, a lock not had in time.
+func retryable(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03"
+	}
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_BUSY || lite.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+// gone reports whether err says that the database is away rather than that a
+// statement or a row is wrong.
+func (d dialect) gone(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		// connection exceptions, too many connections, an administrator's
+		// shutdown, a server that starts up, a disk that is full
+		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P")
+	}
+	var lite *sqlite.Error
+	if errors.As(err, &lite) {
+		switch lite.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+			return true
+		}
+		return false
+	}
+	// On PostgreSQL all that is no answer of the server is a broken
+	// connection, in whatever words.
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || d.driver == postgresDriver && !errors.Is(err, sql.ErrNoRows)
+}
+
+// isUnique reports whether err is a violated unique or primary key.
+func isUnique(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == "23505"
+	}
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && (lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+const (
+	// maxConnections of one process: the writer's, the reconciler's and the readers'.
+	maxConnections = 16
+	connectTimeout = 5 * time.Second
+)

@@ -1,0 +1,281 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.created_at, e.updated_at, " + windowColumns
+
+func endpointFields(e *webhook.Endpoint) []any {
+	return append([]any{&e.ID, &e.PartnerCode, &e.URL, listColumn[webhook.Type]{&e.Types}, &e.Description,
+		timeColumn{&e.CreatedAt}, timeColumn{&e.UpdatedAt}}, windowFields(&e.Window)...)
+}
+
+// CreateEndpoint registers an endpoint; e.ID, URL, Types and Window.MaxInFlight
+// are set. Deliveries that waited for the partner's first endpoint and that it
+// takes become its own. At most partners.MaxEndpoints, else Conflict.
+func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhook.Endpoint, error) {
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		var disabled bool
+		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.forUpdate, e.PartnerCode).Scan(&disabled)
+		if errors.Is(err, sql.ErrNoRows) {
+			return webhook.NotFound("partner", e.PartnerCode)
+		}
+		if err != nil {
+			return err
+		}
+		var n int
+		err = tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM endpoints WHERE partner_code = $1 AND removed_at = 0", e.PartnerCode).Scan(&n)
+		if err != nil {
+			return err
+		}
+		if n >= partners.MaxEndpoints {
+			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, which is the most: remove one first", n))
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, created_at, updated_at, removed_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`, e.ID, e.PartnerCode, e.URL, joinList(e.Types), e.Description,
+			micros(e.CreatedAt), micros(e.CreatedAt))
+		if err != nil {
+			return fmt.Errorf("insert endpoint: %w", err)
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO windows (endpoint_id, max_in_flight, grown, used, waiting_first, waiting_again,
+			admissions, next_sequence, paused, disabled, partner_disabled, removed) VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4)`,
+			e.ID, e.Window.MaxInFlight, min(webhook.StartWindow, e.Window.MaxInFlight), false, disabled)
+		return err
+	})
+	if err != nil {
+		return e, err
+	}
+	if err := l.Adopt(ctx, e); err != nil {
+		l.log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
+	}
+	return l.Endpoint(ctx, e.ID)
+}
+
+// adoptBatch is how many deliveries change hands in one transaction.
+const adoptBatch = 500
+
+// Adopt gives the partner's deliveries without endpoint that e takes to e, in
+// the order they came.
+func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
+	for more := true; more; {
+		err := l.alterWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
+			more, err = b.adopt(ctx, e)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) adopt(ctx context.Context, e webhook.Endpoint) (more bool, err error) {
+	w, err := b.window(e.ID)
+	if err != nil || w.Removed {
+		return false, err
+	}
+	types := e.Types
+	if len(types) == 0 {
+		types = webhook.Types
+	}
+	var ids []string
+	t := new(text).add("SELECT id FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN ", e.PartnerCode)
+	err = list(t, types).add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	t = new(text).add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2 FROM ", e.ID)
+	t.table(len(ids), func(i int) []any { return []any{ids[i], w.NextSequence + int64(i)} })
+	if _, err := t.add(" WHERE id = v.column1 AND id >= ? AND id <= ?", ids[0], ids[len(ids)-1]).exec(ctx, b.tx); err != nil {
+		return false, err
+	}
+	w.NextSequence += int64(len(ids))
+	w.waits(laneFirst, len(ids))
+	w.wake(b.now)
+	return len(ids) == adoptBatch, nil
+}
+
+// AdoptHomeless looks for deliveries without endpoint whose partner has one by
+// now: an event and a first endpoint can cross.
+func (l *Ledger) AdoptHomeless(ctx context.Context) error {
+	var found []webhook.Endpoint
+	t := new(text).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.removed_at = 0 AND e.partner_code IN
+		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) ORDER BY e.id`)
+	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var e webhook.Endpoint
+		err := rows.Scan(endpointFields(&e)...)
+		found = append(found, e)
+		return err
+	})
+	for _, e := range found {
+		if err == nil {
+			err = l.Adopt(ctx, e)
+		}
+	}
+	return l.broken(err)
+}
+
+// Endpoint returns one endpoint with its window, or NotFound.
+func (l *Ledger) Endpoint(ctx context.Context, id string) (e webhook.Endpoint, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.id = $1 AND e.removed_at = 0`, id).Scan(endpointFields(&e)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, webhook.NotFound("endpoint", id)
+	}
+	return e, l.broken(err)
+}
+
+// Endpoints lists a partner's endpoints, oldest first; NotFound without such a partner.
+func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.Endpoint, err error) {
+	if _, err := l.Partner(ctx, code); err != nil {
+		return nil, err
+	}
+	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.partner_code = ? AND e.removed_at = 0 ORDER BY e.id`, code)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var e webhook.Endpoint
+		err := rows.Scan(endpointFields(&e)...)
+		found = append(found, e)
+		return err
+	})
+	return found, l.broken(err)
+}
+
+// UpdateEndpoint changes an endpoint and its window under the window's lock.
+// change may set URL, Types, Description and the window's MaxInFlight, Paused
+// and Disabled.
+func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
+	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
+		w, err := b.window(id)
+		if err != nil {
+			return err
+		}
+		if e, err = l.endpointIn(ctx, b, w); err != nil {
+			return err
+		}
+		if err := change(&e); err != nil {
+			return err
+		}
+		w.MaxInFlight, w.Paused, w.Disabled = e.Window.MaxInFlight, e.Window.Paused, e.Window.Disabled
+		w.Grown = min(w.Grown, w.MaxInFlight)
+		w.wake(b.now)
+		e.UpdatedAt, e.Window = b.now, w.Window
+		_, err = b.tx.ExecContext(ctx, "UPDATE endpoints SET url = $2, types = $3, description = $4, updated_at = $5 WHERE id = $1",
+			id, e.URL, joinList(e.Types), e.Description, micros(b.now))
+		return err
+	})
+	return e, err
+}
+
+func (l *Ledger) endpointIn(ctx context.Context, b *batch, w *window) (e webhook.Endpoint, err error) {
+	err = b.tx.QueryRowContext(ctx, "SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.id = $1 AND e.removed_at = 0`, w.EndpointID).Scan(endpointFields(&e)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, webhook.NotFound("endpoint", w.EndpointID)
+	}
+	e.Window = w.Window
+	return e, err
+}
+
+const reasonRemoved = "its endpoint was removed"
+
+// reasonOf is why a delivery that is handed back ends, if it does.
+func reasonOf(s webhook.State) string {
+	if s == webhook.Cancelled {
+		return reasonRemoved
+	}
+	return ""
+}
+
+// RemoveEndpoint takes an endpoint away. What waits for it ends cancelled;
+// what is in flight ends without a retry.
+func (l *Ledger) RemoveEndpoint(ctx context.Context, id string) error {
+	err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
+		w, err := b.window(id)
+		if err != nil {
+			return err
+		}
+		if w.Removed {
+			return webhook.NotFound("endpoint", id)
+		}
+		w.Removed = true
+		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, micros(b.now)); err != nil {
+			return err
+		}
+		return b.cancelWaiting(ctx, w)
+	})
+	if err != nil {
+		return err
+	}
+	return l.CancelRemoved(ctx)
+}
+
+// CancelRemoved ends what still waits for endpoints that are gone.
+func (l *Ledger) CancelRemoved(ctx context.Context) error {
+	for {
+		var ids []string
+		err := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again > 0 ORDER BY endpoint_id").
+			query(ctx, l.read, func(rows *sql.Rows) error {
+				var id string
+				err := rows.Scan(&id)
+				ids = append(ids, id)
+				return err
+			})
+		if err != nil || len(ids) == 0 {
+			return l.broken(err)
+		}
+		for _, id := range ids {
+			err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
+				w, err := b.window(id)
+				if err != nil {
+					return err
+				}
+				return b.cancelWaiting(ctx, w)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// cancelWaiting ends up to adoptBatch deliveries that wait for a removed endpoint.
+func (b *batch) cancelWaiting(ctx context.Context, w *window) error {
+	lanes := map[string]int{}
+	t := new(text).add("SELECT id, lane FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?", w.EndpointID, adoptBatch)
+	var ids []string
+	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id string
+		var lane int
+		err := rows.Scan(&id, &lane)
+		ids, lanes[id] = append(ids, id), lane
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	slices.Sort(ids)
+	t = new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND id IN ",
+		reasonRemoved, micros(b.now))
+	if _, err := list(t, ids).exec(ctx, b.tx); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		w.waits(lanes[id], -1)
+	}
+	return nil
+}

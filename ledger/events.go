@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+const eventColumns = `id, partner_code, webhook_type, object_id, subject, status, data, key_id, signatures, unexpected,
+	filtered, test, created_at`
+
+func eventFields(e *webhook.Event) []any {
+	return []any{&e.ID, &e.PartnerCode, &e.Type, &e.ObjectID, &e.Subject, &e.Status, &e.Data, &e.KeyID,
+		listColumn[string]{&e.Signatures}, &e.Unexpected, &e.Filtered, &e.Test, timeColumn{&e.CreatedAt}}
+}
+
+// Event returns one event, or NotFound.
+func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT "+eventColumns+" FROM events WHERE id = $1", id).Scan(eventFields(&e)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, webhook.NotFound("event", id)
+	}
+	return e, l.broken(err)
+}
+
+// EventFilter narrows a list of events. Empty fields do not.
+type EventFilter struct {
+	PartnerCode  string
+	Type         webhook.Type
+	Reference    string // an object id
+	Since, Until time.Time
+	Cursor       string // list what is older than this event
+	Limit        int
+}
+
+// Events lists events, newest first, and the cursor of the next page.
+func (l *Ledger) Events(ctx context.Context, f EventFilter) (found []webhook.Event, next string, err error) {
+	t := new(text).add("SELECT "+eventColumns+" FROM events WHERE id < ?", before(f.Cursor, f.Until, webhook.EventPrefix))
+	t.since("id", webhook.EventPrefix, f.Since)
+	t.equal("partner_code", f.PartnerCode)
+	t.equal("webhook_type", string(f.Type))
+	t.equal("object_id", f.Reference)
+	err = t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+		var e webhook.Event
+		err := rows.Scan(eventFields(&e)...)
+		found = append(found, e)
+		return err
+	})
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		next = found[f.Limit-1].ID
+	}
+	return found, next, l.broken(err)
+}
+
+// before is the id that a page must stay below: its cursor, or the first id of
+// the time until, or one that no id reaches.
+func before(cursor string, until time.Time, prefix string) string {
+	bound := prefix + "~"
+	if !until.IsZero() {
+		bound = webhook.TimeBound(prefix, until)
+	}
+	if cursor != "" {
+		bound = min(bound, cursor)
+	}
+	return bound
+}
+
+// since adds a lower bound of ids by time.
+func (t *text) since(column, prefix string, at time.Time) {
+	if !at.IsZero() {
+		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at))
+	}
+}
+
+// equal adds a condition unless value is empty.
+func (t *text) equal(column, value string) {
+	if value != "" {
+		t.add(" AND "+column+" = ?", value)
+	}
+}

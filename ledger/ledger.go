@@ -1,0 +1,139 @@
+// Package ledger keeps everything the gateway must not forget, in PostgreSQL
+// or SQLite, and owns every line of SQL.
+//
+// One SQL text serves both databases; what differs stands in dialect.go. The
+// writes of the delivery path (append, claim, record and what moves a window)
+// go through one writer per process that commits what has gathered in one
+// transaction; see writer.go for its order of locks.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// Ledger is an open database. It is safe for concurrent use.
+type Ledger struct {
+	dialect
+	write  *sql.DB // SQLite: one connection, immediate transactions
+	read   *sql.DB // PostgreSQL: the same pool as write
+	log    *slog.Logger
+	writer *writer
+	unlock func() error
+}
+
+// Options say where the ledger is and who hears of admitted deliveries.
+type Options struct {
+	DatabaseURL string // postgres://…; empty: SQLite
+	DataDir     string // SQLite: the folder of the database file
+	Log         *slog.Logger
+	// Admitted is told of deliveries that were given a slot, after their
+	// commit. It must not block. Nil: nobody listens.
+	Admitted func([]delivery.Ticket)
+}
+
+// Open connects to the ledger and checks that its schema is this program's.
+// It changes nothing; see Migrate.
+func Open(ctx context.Context, o Options) (*Ledger, error) {
+	l, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.checkSchema(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	admitted := o.Admitted
+	if admitted == nil {
+		admitted = func([]delivery.Ticket) {}
+	}
+	l.writer = startWriter(l, admitted)
+	return l, nil
+}
+
+// connect opens the database without looking at what it holds.
+func connect(ctx context.Context, o Options) (*Ledger, error) {
+	l := &Ledger{log: o.Log, unlock: func() error { return nil }}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if o.DatabaseURL == "" {
+		err = l.openSQLite(o.DataDir)
+	} else {
+		err = l.openPostgres(o.DatabaseURL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Ping(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+// Close ends the writer after what has gathered, then the connections.
+func (l *Ledger) Close() error {
+	l.writer.stop()
+	return l.close()
+}
+
+func (l *Ledger) close() error {
+	var read error
+	if l.read != l.write {
+		read = l.read.Close()
+	}
+	return errors.Join(read, l.write.Close(), l.unlock())
+}
+
+// Ping reports whether the database answers, as an Unavailable error if not.
+func (l *Ledger) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := l.write.PingContext(ctx); err != nil {
+		return l.unavailable(fmt.Errorf("reach the ledger at %s: %w", l.place, err))
+	}
+	return nil
+}
+
+// Embedded reports whether the ledger belongs to this process alone.
+func (l *Ledger) Embedded() bool { return l.driver == sqliteDriver }
+
+// unavailable tells the caller to come back; the cause goes to the log.
+func (l *Ledger) unavailable(err error) error {
+	return &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger cannot be reached", RetryAfter: time.Second, Err: err}
+}
+
+// inTx runs do in one transaction.
+func (l *Ledger) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := l.write.BeginTx(ctx, nil)
+	if err != nil {
+		return l.broken(fmt.Errorf("begin: %w", err))
+	}
+	if err := do(tx); err != nil {
+		_ = tx.Rollback()
+		return l.broken(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return l.broken(fmt.Errorf("commit: %w", err))
+	}
+	return nil
+}
+
+// broken marks err as Unavailable if it is the database that is gone, not the
+// statement that is wrong.
+func (l *Ledger) broken(err error) error {
+	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
+		return err
+	}
+	if l.gone(err) {
+		return l.unavailable(err)
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Sealer encrypts under the master key; purpose binds a text to its place.
+type Sealer interface {
+	Seal(purpose string, plain []byte) []byte
+	Open(purpose string, sealed []byte) ([]byte, error)
+}
+
+const masterKeyCheck = "master-key-check"
+
+// CheckMasterKey returns a one-line error if the ledger was encrypted under
+// another master key. A new ledger remembers this one.
+func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) error {
+	known := []byte("ledgerhook")
+	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+		masterKeyCheck, s.Seal(masterKeyCheck, known))
+	if err != nil {
+		return l.broken(fmt.Errorf("store the master key's check value: %w", err))
+	}
+	var sealed []byte
+	if err := l.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed); err != nil {
+		return l.broken(fmt.Errorf("read the master key's check value: %w", err))
+	}
+	if plain, err := s.Open(masterKeyCheck, sealed); err != nil || !bytes.Equal(plain, known) {
+		return errors.New("LEDGERHOOK_MASTER_KEY is not the key that this database was encrypted with: set the key it was first started with")
+	}
+	return nil
+}
+
+// SigningKey is a key of the gateway, its private half sealed.
+type SigningKey struct {
+	ID        string
+	Active    bool
+	Sealed    []byte
+	PublicPEM []byte
+	CreatedAt time.Time
+}
+
+// SigningKeys lists the gateway's keys, newest first.
+func (l *Ledger) SigningKeys(ctx context.Context) ([]SigningKey, error) {
+	var keys []SigningKey
+	err := new(text).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id").
+		query(ctx, l.read, func(rows *sql.Rows) error {
+			var k SigningKey
+			err := rows.Scan(&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt})
+			keys = append(keys, k)
+			return err
+		})
+	return keys, l.broken(err)
+}
+
+// AddSigningKey stores k as the active key unless there is one already.
+func (l *Ledger) AddSigningKey(ctx context.Context, k SigningKey) error {
+	_, err := l.write.ExecContext(ctx, `INSERT INTO signing_keys (id, active, private_key, public_key, created_at)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, k.ID, true, k.Sealed, k.PublicPEM, micros(k.CreatedAt))
+	return l.broken(err)
+}

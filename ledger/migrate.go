@@ -1,0 +1,185 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// migrationsTable remembers which migrations a database has had.
+const migrationsTable = "ledgerhook_migrations"
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt time.Time // zero: pending
+}
+
+// Migrate brings the database up to this program's schema and returns how many
+// steps that took. It refuses a database that holds something else or that a
+// newer program has migrated, and writes nothing then.
+func Migrate(ctx context.Context, o Options) (applied int, err error) {
+	err = withProvider(ctx, o, func(l *Ledger, p *goose.Provider) error {
+		if err := l.checkOurs(ctx); err != nil {
+			return err
+		}
+		if err := l.checkNotNewer(ctx, p); err != nil {
+			return err
+		}
+		results, err := p.Up(ctx)
+		if err != nil {
+			return fmt.Errorf("migrate %s: %w", l.place, err)
+		}
+		applied = len(results)
+		return l.EnsurePartitions(ctx, time.Now())
+	})
+	return applied, err
+}
+
+// Migrations lists the steps of the schema and when the database had each.
+func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
+	err = withProvider(ctx, o, func(l *Ledger, p *goose.Provider) error {
+		known, err := l.migrated(ctx)
+		if err != nil {
+			return err
+		}
+		for _, source := range p.ListSources() {
+			steps = append(steps, Migration{source.Version, source.Path, known[source.Version]})
+		}
+		return nil
+	})
+	return steps, err
+}
+
+func withProvider(ctx context.Context, o Options, do func(*Ledger, *goose.Provider) error) (err error) {
+	l, err := connect(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	p, err := l.provider()
+	if err != nil {
+		return err
+	}
+	return do(l, p)
+}
+
+func (l *Ledger) provider() (*goose.Provider, error) {
+	dir, err := fs.Sub(migrations, "migrations/"+l.driver)
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{
+		goose.WithTableName(migrationsTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(l.log),
+	}
+	name := goose.DialectSQLite3
+	if l.driver == postgresDriver {
+		name = goose.DialectPostgres
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	return goose.NewProvider(name, l.write, dir, options...)
+}
+
+// checkSchema returns a one-line error unless the schema is exactly this program's.
+func (l *Ledger) checkSchema(ctx context.Context) error {
+	p, err := l.provider()
+	if err != nil {
+		return err
+	}
+	if err := l.checkNotNewer(ctx, p); err != nil {
+		return err
+	}
+	have, err := l.migrated(ctx)
+	if err != nil {
+		return err
+	}
+	if want := len(p.ListSources()); len(have) < want {
+		return fmt.Errorf("the database has %d of %d schema steps: run \"ledgerhook migrate\"", len(have), want)
+	}
+	return nil
+}
+
+// Blank reports whether the database holds nothing at all.
+func Blank(ctx context.Context, o Options) (blank bool, err error) {
+	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
+		tables, err := l.tables(ctx)
+		blank = len(tables) == 0
+		return err
+	})
+	return blank, err
+}
+
+func (l *Ledger) checkNotNewer(ctx context.Context, p *goose.Provider) error {
+	have, err := l.migrated(ctx)
+	if err != nil {
+		return err
+	}
+	sources := p.ListSources()
+	newest := sources[len(sources)-1].Version
+	for version := range have {
+		if version > newest {
+			return fmt.Errorf("the database has schema version %d and this program knows %d: run the newer ledgerhook that migrated it", version, newest)
+		}
+	}
+	return nil
+}
+
+// checkOurs refuses a database that holds tables but not our record of migrations.
+func (l *Ledger) checkOurs(ctx context.Context) error {
+	tables, err := l.tables(ctx)
+	if err != nil || len(tables) == 0 || tables[migrationsTable] {
+		return err
+	}
+	return fmt.Errorf("the database %s holds tables that are not Ledgerhook's: give it an empty one", l.place)
+}
+
+func (l *Ledger) tables(ctx context.Context) (map[string]bool, error) {
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+	if l.driver == postgresDriver {
+		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+	}
+	tables := map[string]bool{}
+	err := new(text).add(query).query(ctx, l.read, func(rows *sql.Rows) error {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		tables[name] = true
+		return nil
+	})
+	return tables, err
+}
+
+// migrated returns the versions that the database has had.
+func (l *Ledger) migrated(ctx context.Context) (map[int64]time.Time, error) {
+	tables, err := l.tables(ctx)
+	if err != nil || !tables[migrationsTable] {
+		return nil, err
+	}
+	versions := map[int64]time.Time{}
+	err = new(text).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, l.read, func(rows *sql.Rows) error {
+		var version int64
+		var at time.Time
+		if err := rows.Scan(&version, &at); err != nil {
+			return err
+		}
+		versions[version] = at
+		return nil
+	})
+	return versions, err
+}

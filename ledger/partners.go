@@ -1,0 +1,241 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// storedSettings is the form of partners.Settings in the ledger.
+type storedSettings struct {
+	Signatures []string `json:"signatures"`
+}
+
+func readSettings(stored []byte) (partners.Settings, error) {
+	var s storedSettings
+	if err := json.Unmarshal(stored, &s); err != nil {
+		return partners.Settings{}, fmt.Errorf("read a partner's settings: %w", err)
+	}
+	return partners.Settings(s), nil
+}
+
+func writeSettings(s partners.Settings) []byte {
+	stored, err := json.Marshal(storedSettings(s))
+	if err != nil {
+		panic(err) // strings and numbers always have a JSON form
+	}
+	return stored
+}
+
+const partnerColumns = `code, name, disabled, public_key, old_public_key, old_key_until, secret_key, settings, created_at, updated_at`
+
+func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
+	var settings []byte
+	err = scan(&p.Code, &p.Name, &p.Disabled, &p.PublicKey, &p.OldPublicKey, timeColumn{&p.OldKeyUntil}, &p.SealedSecret,
+		&settings, timeColumn{&p.CreatedAt}, timeColumn{&p.UpdatedAt})
+	if err == nil {
+		p.Settings, err = readSettings(settings)
+	}
+	return p, err
+}
+
+// CreatePartner stores a new partner with its first webhook secret. A code
+// that is taken is a Conflict.
+func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret) error {
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+			p.Code, p.Name, p.Disabled, p.PublicKey, []byte{}, 0, p.SealedSecret, writeSettings(p.Settings), micros(p.CreatedAt), micros(p.CreatedAt))
+		if isUnique(err) {
+			return webhook.Conflict("there is a partner " + p.Code + " already")
+		}
+		if err != nil {
+			return fmt.Errorf("insert partner: %w", err)
+		}
+		return insertSecret(ctx, tx, first)
+	})
+}
+
+// Partner returns one partner, or NotFound.
+func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, error) {
+	p, err := scanPartner(l.read.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1", code).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, webhook.NotFound("partner", code)
+	}
+	return p, l.broken(err)
+}
+
+// Partners lists partners by code, after the code in cursor.
+func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found []partners.Partner, next string, err error) {
+	t := new(text).add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		p, err := scanPartner(rows.Scan)
+		found = append(found, p)
+		return err
+	})
+	if len(found) > limit {
+		found = found[:limit]
+		next = found[limit-1].Code
+	}
+	return found, next, l.broken(err)
+}
+
+// UpdatePartner changes a partner under its lock. Disabling or enabling it
+// closes or opens the windows of all its endpoints in the same transaction.
+func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error) (p partners.Partner, err error) {
+	endpoints, err := l.Endpoints(ctx, code)
+	if err != nil {
+		return p, err
+	}
+	ids := make([]string, len(endpoints))
+	for i, e := range endpoints {
+		ids[i] = e.ID
+	}
+	err = l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
+		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forUpdate, code)
+		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
+			return webhook.NotFound("partner", code)
+		} else if err != nil {
+			return err
+		}
+		if err := change(&p); err != nil {
+			return err
+		}
+		p.UpdatedAt = b.now
+		for _, id := range ids {
+			w, err := b.window(id)
+			if err != nil {
+				return err
+			}
+			w.PartnerDisabled = p.Disabled
+			w.wake(b.now)
+		}
+		_, err := b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_public_key = $5,
+			old_key_until = $6, settings = $7, updated_at = $8 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey,
+			bytesOrEmpty(p.OldPublicKey), micros(p.OldKeyUntil), writeSettings(p.Settings), micros(p.UpdatedAt))
+		return err
+	})
+	return p, err
+}
+
+const secretColumns = `id, partner_code, state, sealed, created_at, activated_at, retires_at, revoked_at`
+
+func secretFields(s *partners.Secret) []any {
+	return []any{&s.ID, &s.PartnerCode, &s.State, &s.Sealed, timeColumn{&s.CreatedAt}, timeColumn{&s.ActivatedAt},
+		timeColumn{&s.RetiresAt}, timeColumn{&s.RevokedAt}}
+}
+
+func insertSecret(ctx context.Context, q querier, s partners.Secret) error {
+	_, err := q.ExecContext(ctx, "INSERT INTO secrets ("+secretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+		s.ID, s.PartnerCode, string(s.State), s.Sealed, micros(s.CreatedAt), micros(s.ActivatedAt), micros(s.RetiresAt), micros(s.RevokedAt))
+	if err != nil {
+		return fmt.Errorf("insert secret: %w", err)
+	}
+	return nil
+}
+
+// maxPendingSecrets keeps a partner's list of unused secrets short.
+const maxPendingSecrets = 10
+
+// AddSecret stores a pending secret of an existing partner.
+func (l *Ledger) AddSecret(ctx context.Context, s partners.Secret) error {
+	return l.alterSecrets(ctx, s.PartnerCode, func(tx *sql.Tx, have []partners.Secret) error {
+		pending := 0
+		for _, h := range have {
+			if h.State == partners.SecretPending {
+				pending++
+			}
+		}
+		if pending >= maxPendingSecrets {
+			return webhook.Conflict(fmt.Sprintf("the partner has %d pending secrets: activate or revoke one first", pending))
+		}
+		return insertSecret(ctx, tx, s)
+	})
+}
+
+// Secrets lists a partner's webhook secrets, oldest first; NotFound without such a partner.
+func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, error) {
+	if _, err := l.Partner(ctx, code); err != nil {
+		return nil, err
+	}
+	found, err := secretsOf(ctx, l.read, code)
+	return found, l.broken(err)
+}
+
+func secretsOf(ctx context.Context, q querier, code string) (found []partners.Secret, err error) {
+	t := new(text).add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
+	err = t.query(ctx, q, func(rows *sql.Rows) error {
+		var s partners.Secret
+		err := rows.Scan(secretFields(&s)...)
+		found = append(found, s)
+		return err
+	})
+	return found, err
+}
+
+// ActivateSecret makes a pending secret the active one and retires the one before.
+func (l *Ledger) ActivateSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error) {
+	return l.changeSecret(ctx, code, id, func(s *partners.Secret, active *partners.Secret) error {
+		return partners.Activate(s, active, now)
+	})
+}
+
+// RevokeSecret ends a secret.
+func (l *Ledger) RevokeSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error) {
+	return l.changeSecret(ctx, code, id, func(s *partners.Secret, _ *partners.Secret) error {
+		return partners.Revoke(s, now)
+	})
+}
+
+func (l *Ledger) changeSecret(ctx context.Context, code, id string, change func(s, active *partners.Secret) error) (changed partners.Secret, err error) {
+	err = l.alterSecrets(ctx, code, func(tx *sql.Tx, have []partners.Secret) error {
+		var secret, active *partners.Secret
+		for i := range have {
+			if have[i].ID == id {
+				secret = &have[i]
+			} else if have[i].State == partners.SecretActive {
+				active = &have[i]
+			}
+		}
+		if secret == nil {
+			return webhook.NotFound("secret", id)
+		}
+		if err := change(secret, active); err != nil {
+			return err
+		}
+		changed = *secret
+		for _, s := range have {
+			_, err := tx.ExecContext(ctx, "UPDATE secrets SET state = $2, activated_at = $3, retires_at = $4, revoked_at = $5 WHERE id = $1",
+				s.ID, string(s.State), micros(s.ActivatedAt), micros(s.RetiresAt), micros(s.RevokedAt))
+			if err != nil {
+				return fmt.Errorf("update secret: %w", err)
+			}
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// alterSecrets runs do with all secrets of a partner while its row is locked.
+func (l *Ledger) alterSecrets(ctx context.Context, code string, do func(*sql.Tx, []partners.Secret) error) error {
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		var found string
+		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.forUpdate, code).Scan(&found)
+		if errors.Is(err, sql.ErrNoRows) {
+			return webhook.NotFound("partner", code)
+		}
+		if err != nil {
+			return err
+		}
+		have, err := secretsOf(ctx, tx, code)
+		if err != nil {
+			return err
+		}
+		return do(tx, have)
+	})
+}

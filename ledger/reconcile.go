@@ -1,0 +1,152 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// Promote gives room to the windows whose time has come, at most limit of
+// them, and reports how many there were.
+func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
+	var ids []string
+	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at LIMIT ?",
+		micros(time.Now().Add(lookAhead)), limit)
+	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return 0, l.broken(err)
+	}
+	return len(ids), l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
+		for _, id := range ids {
+			w, err := b.window(id)
+			if err != nil {
+				return err
+			}
+			if !w.wants(b.now) && !w.WakeAt.After(b.now) { // no room, or nothing waits: refill will not set it
+				w.WakeAt = time.Time{}
+				if w.WaitingFirst+w.WaitingAgain > 0 {
+					w.wake(b.now.Add(time.Second))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Overdue is a queued delivery and since when it is.
+type Overdue struct {
+	delivery.Ticket
+	QueuedAt time.Time
+}
+
+// QueuedBefore lists deliveries that are queued since before t, oldest first.
+func (l *Ledger) QueuedBefore(ctx context.Context, t time.Time, limit int) (found []Overdue, err error) {
+	q := new(text).add("SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND queued_at < ? AND state = 'queued' ORDER BY queued_at LIMIT ?", micros(t), limit)
+	err = q.query(ctx, l.read, func(rows *sql.Rows) error {
+		var o Overdue
+		err := rows.Scan(&o.DeliveryID, &o.Generation, &o.EndpointID, timeColumn{&o.QueuedAt})
+		found = append(found, o)
+		return err
+	})
+	return found, l.broken(err)
+}
+
+// Requeue gives queued deliveries their next generation and a new ticket. Those
+// that have moved on are left alone. It reports how many it took.
+func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, error) {
+	if len(lost) == 0 {
+		return 0, nil
+	}
+	lost = slices.Clone(lost)
+	slices.SortFunc(lost, func(a, b delivery.Ticket) int { return strings.Compare(a.DeliveryID, b.DeliveryID) })
+	var again []delivery.Ticket
+	for group := range slices.Chunk(lost, maxBatch) {
+		t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = ? FROM ", micros(time.Now()))
+		t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
+		t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
+			RETURNING id, generation, endpoint_id`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
+		err := t.query(ctx, l.write, func(rows *sql.Rows) error {
+			var ticket delivery.Ticket
+			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID)
+			again = append(again, ticket)
+			return err
+		})
+		if err != nil {
+			return 0, l.broken(fmt.Errorf("requeue: %w", err))
+		}
+	}
+	l.writer.admitted(again)
+	return len(again), nil
+}
+
+// workerSilence is how long a worker may not be heard of before it is dead, by
+// the database's clock.
+const workerSilence = 5 * time.Second
+
+// Heartbeat says that a worker lives. The first one registers it.
+func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
+	_, err := l.write.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at) VALUES ($1, $2, "+l.clock+", "+l.clock+
+		") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at", workerID, host)
+	return l.broken(err)
+}
+
+// Farewell ends a worker's lease at once.
+func (l *Ledger) Farewell(ctx context.Context, workerID string) error {
+	_, err := l.write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
+	return l.broken(err)
+}
+
+// EndLeases declares every worker dead. An embedded ledger does so when it is
+// opened: whoever worked on it before is gone.
+func (l *Ledger) EndLeases(ctx context.Context) error {
+	_, err := l.write.ExecContext(ctx, "DELETE FROM workers")
+	return l.broken(err)
+}
+
+// InFlight is a delivery that a worker has claimed and not recorded.
+type InFlight struct {
+	Job       delivery.Job
+	WorkerID  string
+	ClaimedAt time.Time
+}
+
+// Abandoned lists deliveries that are being sent by workers that are dead, and
+// those that workerID itself claimed before claimedBefore.
+func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []InFlight, err error) {
+	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
+		l.clock+" - ?)) ORDER BY queued_at LIMIT ?", workerID, micros(claimedBefore), workerID, workerSilence.Microseconds(), limit)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var f InFlight
+		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)
+		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
+		found = append(found, f)
+		return err
+	})
+	return found, l.broken(err)
+}
+
+// QueueEpoch is the epoch of a queue shard that all queued deliveries are
+// known to be in; empty at first.
+func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
+	err = new(text).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
+		query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(&epoch) })
+	return epoch, l.broken(err)
+}
+
+// SetQueueEpoch remembers a shard's epoch.
+func (l *Ledger) SetQueueEpoch(ctx context.Context, shard, epoch string) error {
+	_, err := l.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
+		shard, epoch)
+	return l.broken(err)
+}

@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// querier is a transaction or a pool.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// text builds a statement whose length depends on its rows.
+type text struct {
+	strings.Builder
+	args []any
+}
+
+// arg adds a value and returns its placeholder.
+func (t *text) arg(v any) string {
+	t.args = append(t.args, v)
+	return "$" + strconv.Itoa(len(t.args))
+}
+
+// add appends query, each ? replaced by the placeholder of the next value.
+func (t *text) add(query string, args ...any) *text {
+	for _, v := range args {
+		before, after, _ := strings.Cut(query, "?")
+		t.WriteString(before)
+		t.WriteString(t.arg(v))
+		query = after
+	}
+	t.WriteString(query)
+	return t
+}
+
+// list appends ($1, $2, …).
+func list[T any](t *text, values []T) *text {
+	t.WriteByte('(')
+	for i, v := range values {
+		if i > 0 {
+			t.WriteString(", ")
+		}
+		t.WriteString(t.arg(v))
+	}
+	t.WriteByte(')')
+	return t
+}
+
+// rows appends ($1, $2), ($3, $4), …: row i holds what row(i) returns.
+func (t *text) rows(n int, row func(i int) []any) *text {
+	for i := range n {
+		if i > 0 {
+			t.WriteString(", ")
+		}
+		list(t, row(i))
+	}
+	return t
+}
+
+// table appends (VALUES …) AS v, a table of rows whose columns are called
+// column1, column2, … on both databases. The first row names the types:
+// PostgreSQL would take every value of such a table for text.
+func (t *text) table(n int, row func(i int) []any) *text {
+	t.WriteString("(VALUES (")
+	for i, v := range row(0) {
+		if i > 0 {
+			t.WriteString(", ")
+		}
+		t.WriteString("CAST(" + t.arg(v) + " AS " + sqlType(v) + ")")
+	}
+	t.WriteByte(')')
+	if n > 1 {
+		t.WriteString(", ")
+		t.rows(n-1, func(i int) []any { return row(i + 1) })
+	}
+	return t.add(") AS v")
+}
+
+func sqlType(v any) string {
+	switch v.(type) {
+	case int, int64:
+		return "BIGINT"
+	case bool:
+		return "BOOLEAN"
+	default:
+		return "TEXT"
+	}
+}
+
+func (t *text) exec(ctx context.Context, q querier) (int64, error) {
+	result, err := q.ExecContext(ctx, t.String(), t.args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// query runs t and calls scan for every row.
+func (t *text) query(ctx context.Context, q querier, scan func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, t.String(), t.args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return fmt.Errorf("scan: %w", err)
+		}
+	}
+	return rows.Err()
+}
+
+// micros is how the ledger writes a time; the zero time is 0.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// fromMicros is the inverse of micros.
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// timeColumn scans a time; NULL and 0 are the zero time.
+type timeColumn struct{ t *time.Time }
+
+func (c timeColumn) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*c.t = time.Time{}
+	case int64:
+		*c.t = fromMicros(v)
+	default:
+		return fmt.Errorf("a time cannot be read from %T", v)
+	}
+	return nil
+}
+
+// listColumn scans a comma-separated list of words.
+type listColumn[T ~string] struct{ words *[]T }
+
+func (c listColumn[T]) Scan(v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("a list cannot be read from %T", v)
+	}
+	*c.words = nil
+	if s == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		*c.words = append(*c.words, T(word))
+	}
+	return nil
+}
+
+// joinList is how the ledger writes a list of words.
+func joinList[T ~string](words []T) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(string(w))
+	}
+	return b.String()
+}
+
+// microsColumn scans a duration.
+type microsColumn struct{ d *time.Duration }
+
+func (c microsColumn) Scan(v any) error {
+	us, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("a duration cannot be read from %T", v)
+	}
+	*c.d = time.Duration(us) * time.Microsecond
+	return nil
+}

@@ -1,0 +1,315 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// lookAhead is how far before its time a delivery may be admitted; the queue
+// holds it back until then.
+const lookAhead = time.Second
+
+// The lanes in which deliveries wait for a window, in order of admission.
+const (
+	laneFirst  = 0
+	laneRetry  = 1
+	laneReplay = 2
+)
+
+// fairShare: every so many admissions the oldest due retry or replay goes
+// before first attempts, so that neither starves.
+const fairShare = 4
+
+// window is a locked row and whether the batch has changed it.
+type window struct {
+	webhook.Window
+	partnerCode string
+	dirty       bool
+}
+
+const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waiting_first, w.waiting_again, w.admissions,
+	w.next_sequence, w.paused, w.disabled, w.partner_disabled, w.removed, w.wake_at`
+
+func windowFields(w *webhook.Window) []any {
+	return []any{&w.EndpointID, &w.MaxInFlight, &w.Grown, &w.Used, &w.WaitingFirst, &w.WaitingAgain, &w.Admissions,
+		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, timeColumn{&w.WakeAt}}
+}
+
+// lockWindows locks the rows of every endpoint that the batch concerns, in
+// the order of their ids.
+func (b *batch) lockWindows(ctx context.Context) error {
+	ids := map[string]bool{}
+	for _, op := range b.records {
+		ids[op.record.EndpointID] = true
+	}
+	for _, op := range b.alters {
+		for _, id := range op.alter.endpoints {
+			ids[id] = true
+		}
+	}
+	for _, op := range b.appends {
+		for _, endpoint := range op.append.endpoints {
+			ids[endpoint.ID] = true
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	t := new(text).add("SELECT " + windowColumns + " FROM windows w WHERE w.endpoint_id IN ")
+	list(t, slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
+	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		w := &window{}
+		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
+			return err
+		}
+		b.windows[w.EndpointID] = w
+		return nil
+	})
+}
+
+// window returns the locked row of an endpoint.
+func (b *batch) window(endpointID string) (*window, error) {
+	w := b.windows[endpointID]
+	if w == nil {
+		return nil, webhook.NotFound("endpoint", endpointID)
+	}
+	w.dirty = true
+	return w, nil
+}
+
+// wake makes the promoter look at the window at t, if not before.
+func (w *window) wake(t time.Time) {
+	if w.WakeAt.IsZero() || t.Before(w.WakeAt) {
+		w.WakeAt = t
+	}
+	w.dirty = true
+}
+
+// waits counts a delivery into the backlog, or out of it with n = -1.
+func (w *window) waits(lane, n int) {
+	if lane == laneFirst {
+		w.WaitingFirst += n
+	} else {
+		w.WaitingAgain += n
+	}
+	w.dirty = true
+}
+
+// wants reports whether the window has room for something that may be waiting.
+func (w *window) wants(now time.Time) bool {
+	return w.Room() > 0 && (w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead)))
+}
+
+// waiting is a delivery that could be admitted.
+type waiting struct {
+	id         string
+	generation int64
+	lane       int
+	dueAt      time.Time
+}
+
+// refill gives the free slots of the batch's windows to what waits for them.
+// It reads in statements of its own after the windows are locked: on
+// PostgreSQL a statement that locks and reads sees what was there before it
+// had the lock, and would lose wake-ups.
+func (b *batch) refill(ctx context.Context) error {
+	var hungry []*window
+	for _, id := range slices.Sorted(maps.Keys(b.windows)) {
+		if w := b.windows[id]; w.wants(b.now) {
+			hungry = append(hungry, w)
+		}
+	}
+	for group := range slices.Chunk(hungry, 32) {
+		candidates, err := b.candidates(ctx, group)
+		if err != nil {
+			return err
+		}
+		var picked []delivery.Ticket
+		for _, w := range group {
+			picked = append(picked, w.admit(candidates[w.EndpointID], b.now)...)
+		}
+		if err := b.queue(ctx, picked); err != nil {
+			return err
+		}
+		if err := b.setWake(ctx, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidates reads, for each window, as many waiting deliveries of each lane
+// as it has room for, in order.
+func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]waiting, error) {
+	t := new(text)
+	horizon := micros(b.now.Add(lookAhead))
+	for i, w := range group {
+		for lane := laneFirst; lane <= laneReplay; lane++ {
+			if i > 0 || lane > 0 {
+				t.add(" UNION ALL ")
+			}
+			t.add(`SELECT * FROM (SELECT endpoint_id, id, generation, lane, due_at FROM deliveries
+				WHERE endpoint_id = ? AND lane = ? AND due_at IS NOT NULL AND due_at <= ?
+				ORDER BY due_at, sequence LIMIT ?) AS lane`, w.EndpointID, lane, horizon, w.Room())
+		}
+	}
+	found := map[string][]waiting{}
+	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var endpoint string
+		var d waiting
+		if err := rows.Scan(&endpoint, &d.id, &d.generation, &d.lane, timeColumn{&d.dueAt}); err != nil {
+			return err
+		}
+		found[endpoint] = append(found[endpoint], d)
+		return nil
+	})
+	return found, err
+}
+
+// admit takes slots for the candidates in the order of fairness: first
+// attempts, then due retries, then due replays; every fairShare-th admission
+// the oldest due retry or replay; one that is not yet due only while a slot
+// stays free beside it.
+func (w *window) admit(candidates []waiting, now time.Time) []delivery.Ticket {
+	var lanes [laneReplay + 1][]waiting
+	for _, d := range candidates {
+		lanes[d.lane] = append(lanes[d.lane], d)
+	}
+	var tickets []delivery.Ticket
+	for w.Room() > 0 {
+		lane := w.nextLane(lanes, now)
+		if lane < 0 {
+			break
+		}
+		d := lanes[lane][0]
+		lanes[lane] = lanes[lane][1:]
+		w.Used++
+		w.Admissions++
+		w.waits(d.lane, -1)
+		tickets = append(tickets, delivery.Ticket{DeliveryID: d.id, Generation: d.generation, EndpointID: w.EndpointID, DueAt: d.dueAt})
+	}
+	return tickets
+}
+
+// nextLane chooses the lane of the next admission, -1 for none.
+func (w *window) nextLane(lanes [laneReplay + 1][]waiting, now time.Time) int {
+	due := func(lane int) bool { return len(lanes[lane]) > 0 && !lanes[lane][0].dueAt.After(now) }
+	oldest := -1 // of the due retries and replays
+	for lane := laneRetry; lane <= laneReplay; lane++ {
+		if due(lane) && (oldest < 0 || lanes[lane][0].dueAt.Before(lanes[oldest][0].dueAt)) {
+			oldest = lane
+		}
+	}
+	if oldest >= 0 && w.Admissions%fairShare == fairShare-1 {
+		return oldest
+	}
+	for lane := range lanes {
+		if due(lane) {
+			return lane
+		}
+	}
+	for lane := range lanes {
+		if len(lanes[lane]) > 0 && w.Room() > 1 {
+			return lane
+		}
+	}
+	return -1
+}
+
+// queue marks picked deliveries as queued and remembers their tickets.
+func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
+	if len(picked) == 0 {
+		return nil
+	}
+	ids := make([]string, len(picked))
+	for i, p := range picked {
+		ids[i] = p.DeliveryID
+	}
+	slices.Sort(ids)
+	t := new(text).add("UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = ? WHERE due_at IS NOT NULL AND id IN ", micros(b.now))
+	n, err := list(t, ids).exec(ctx, b.tx)
+	if err != nil {
+		return err
+	}
+	if int(n) != len(picked) {
+		return fmt.Errorf("%d of %d waiting deliveries were changed without their window", len(picked)-int(n), len(picked))
+	}
+	b.tickets = append(b.tickets, picked...)
+	return nil
+}
+
+// setWake sets when the promoter must look again at windows that were just
+// refilled: at the next due time, or soon while due work lacks room.
+func (b *batch) setWake(ctx context.Context, group []*window) error {
+	var again []string
+	for _, w := range group {
+		w.dirty = true
+		w.WakeAt = time.Time{}
+		if w.WaitingFirst > 0 {
+			w.wake(b.now.Add(time.Second))
+		}
+		if w.WaitingAgain > 0 {
+			again = append(again, w.EndpointID)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	t := new(text)
+	for i, id := range again {
+		for lane := laneRetry; lane <= laneReplay; lane++ {
+			if i > 0 || lane > laneRetry {
+				t.add(" UNION ALL ")
+			}
+			t.add(`SELECT * FROM (SELECT endpoint_id, due_at FROM deliveries
+				WHERE endpoint_id = ? AND lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS lane`, id, lane)
+		}
+	}
+	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id string
+		var due time.Time
+		if err := rows.Scan(&id, timeColumn{&due}); err != nil {
+			return err
+		}
+		w := b.windows[id]
+		if !due.After(b.now) {
+			due = b.now.Add(time.Second)
+		}
+		w.wake(due)
+		return nil
+	})
+}
+
+// storeWindows writes the rows that the batch has changed.
+func (b *batch) storeWindows(ctx context.Context) error {
+	var changed []*window
+	for _, id := range slices.Sorted(maps.Keys(b.windows)) {
+		if b.windows[id].dirty {
+			changed = append(changed, b.windows[id])
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	t := new(text).add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
+		waiting_first = v.column5, waiting_again = v.column6, admissions = v.column7, next_sequence = v.column8,
+		paused = v.column9, disabled = v.column10, partner_disabled = v.column11, removed = v.column12,
+		wake_at = NULLIF(v.column13, 0) FROM `)
+	t.table(len(changed), func(i int) []any {
+		w := changed[i]
+		if !w.Open() {
+			w.WakeAt = time.Time{} // whoever opens it wakes it
+		}
+		return []any{w.EndpointID, w.MaxInFlight, w.Grown, w.Used, w.WaitingFirst, w.WaitingAgain, w.Admissions,
+			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, micros(w.WakeAt)}
+	})
+	_, err := t.add(" WHERE windows.endpoint_id = v.column1").exec(ctx, b.tx)
+	return err
+}

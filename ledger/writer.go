@@ -1,0 +1,259 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+const (
+	// maxBatch is how many operations one transaction takes at most.
+	maxBatch = 128
+	// commitTimeout bounds a batch, whoever waits for it.
+	commitTimeout = 10 * time.Second
+)
+
+// operation is one caller's part of a batch. Exactly one of append, claim,
+// record and alter is set.
+type operation struct {
+	append *appendOp
+	claim  *claimOp
+	record *recordOp
+	alter  *alterOp
+
+	err  error
+	done chan struct{}
+}
+
+// alterOp changes windows, and deliveries under them, in its own way.
+type alterOp struct {
+	endpoints []string // whose windows are locked before do runs
+	do        func(ctx context.Context, b *batch) error
+}
+
+// writer commits what has gathered whenever it is free: nobody waits for a
+// timer, and the busier the ledger is the larger its transactions become.
+type writer struct {
+	ledger   *Ledger
+	queue    chan *operation
+	admitted func([]delivery.Ticket)
+	followUp []*operation // what a batch found it must do next, by the writer alone
+
+	stopping  chan struct{}
+	stopOnce  sync.Once
+	submitted sync.WaitGroup
+	finished  chan struct{}
+}
+
+func startWriter(l *Ledger, admitted func([]delivery.Ticket)) *writer {
+	w := &writer{
+		ledger: l, queue: make(chan *operation, maxBatch), admitted: admitted,
+		stopping: make(chan struct{}), finished: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// stop commits what was submitted before it and returns.
+func (w *writer) stop() {
+	w.stopOnce.Do(func() { close(w.stopping) })
+	<-w.finished
+}
+
+var errClosed = &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger is closing", RetryAfter: time.Second}
+
+// submit runs op in the next batch and returns its error. If ctx ends first
+// the caller gives up; the operation may still be done.
+func (w *writer) submit(ctx context.Context, op *operation) error {
+	op.done = make(chan struct{})
+	select {
+	case w.queue <- op:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.stopping:
+		return errClosed
+	}
+	select {
+	case <-op.done:
+		return op.err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.finished:
+		select {
+		case <-op.done:
+			return op.err
+		default:
+			return errClosed
+		}
+	}
+}
+
+func (w *writer) run() {
+	defer close(w.finished)
+	for {
+		ops := w.gather()
+		if ops == nil {
+			return
+		}
+		w.commit(ops)
+	}
+}
+
+// gather waits for the first operation and takes all that stand behind it.
+func (w *writer) gather() []*operation {
+	ops := w.followUp
+	w.followUp = nil
+	if len(ops) == 0 {
+		select {
+		case op := <-w.queue:
+			ops = append(ops, op)
+		case <-w.stopping:
+			select { // what came before the stop is still done
+			case op := <-w.queue:
+				ops = append(ops, op)
+			default:
+				return nil
+			}
+		}
+	}
+	for len(ops) < maxBatch {
+		select {
+		case op := <-w.queue:
+			ops = append(ops, op)
+		default:
+			return ops
+		}
+	}
+	return ops
+}
+
+// commit runs ops in one transaction. When that fails for a reason that may
+// be one operation's own, each runs again by itself, so that a bad row never
+// spoils its neighbours. A batch that did commit although it failed to say so
+// is safe to repeat: every operation recognises its own work.
+func (w *writer) commit(ops []*operation) {
+	defer func() {
+		for _, op := range ops {
+			close(op.done)
+		}
+	}()
+	err := w.transact(ops)
+	if err != nil && retryable(err) {
+		err = w.transact(ops)
+	}
+	if err == nil {
+		return
+	}
+	if len(ops) == 1 || webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err) {
+		for _, op := range ops {
+			op.err = err
+		}
+		return
+	}
+	w.ledger.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
+	for i, op := range ops {
+		alone := ops[i : i+1]
+		if op.err = w.transact(alone); op.err != nil && retryable(op.err) {
+			op.err = w.transact(alone)
+		}
+	}
+}
+
+// transact runs ops in one transaction of their own, then hands the tickets on.
+func (w *writer) transact(ops []*operation) error {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	b := &batch{ledger: w.ledger, now: time.Now(), windows: map[string]*window{}}
+	err := w.ledger.inTx(ctx, func(tx *sql.Tx) error {
+		b.tx = tx
+		return b.run(ctx, ops)
+	})
+	if err != nil {
+		return err
+	}
+	w.followUp = append(w.followUp, b.followUp...)
+	if len(b.tickets) > 0 {
+		w.admitted(b.tickets)
+	}
+	return nil
+}
+
+// batch is one transaction of the delivery path.
+//
+// Locks are taken in one order everywhere: idempotency keys and objects
+// sorted, then window rows by endpoint, then deliveries. Two processes can
+// then never wait for each other in a circle.
+type batch struct {
+	ledger  *Ledger
+	tx      *sql.Tx
+	now     time.Time
+	windows map[string]*window
+
+	appends []*operation
+	claims  []*operation
+	records []*operation
+	alters  []*operation
+
+	tickets  []delivery.Ticket
+	followUp []*operation
+}
+
+func (b *batch) run(ctx context.Context, ops []*operation) error {
+	for _, op := range ops {
+		op.err = nil
+		switch {
+		case op.append != nil:
+			b.appends = append(b.appends, op)
+		case op.claim != nil:
+			b.claims = append(b.claims, op)
+		case op.record != nil:
+			b.records = append(b.records, op)
+		case op.alter != nil:
+			b.alters = append(b.alters, op)
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"open events", b.openEvents},     // locks keys and objects, drops duplicates
+		{"lock windows", b.lockWindows},   // of every endpoint concerned
+		{"record attempts", b.record},     // frees slots
+		{"alter windows", b.alter},        // pause, retry, promote, …
+		{"append deliveries", b.appendTo}, // takes slots while there is room
+		{"refill windows", b.refill},      // gives free slots to what waits
+		{"claim deliveries", b.claim},
+		{"store windows", b.storeWindows},
+	} {
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// alter runs the alterations one by one. A refusal, which is an error for the
+// caller, has written nothing and leaves the others alone.
+func (b *batch) alter(ctx context.Context) error {
+	for _, op := range b.alters {
+		err := op.alter.do(ctx, b)
+		var refusal *webhook.Error
+		if errors.As(err, &refusal) {
+			op.err = err
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alterWindows runs do with the windows of endpoints locked, in the next batch.
+func (l *Ledger) alterWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
+	return l.writer.submit(ctx, &operation{alter: &alterOp{endpoints, do}})
+}
