@@ -61,6 +61,22 @@ func TestEveryOperationHasARequestString(t *testing.T) {
 	}
 }
 
+func TestResponsesThatAreSigned(t *testing.T) {
+	for op, want := range map[Operation]string{
+		OpAccessToken:   "",
+		OpRefreshToken:  "",
+		OpSendCode:      "",
+		OpVerify:        "email",
+		OpReviewCashout: "fiatAmount currency price tokenAmount totalPayment",
+		OpCreateCashout: "externalOrderId type fiatAmount status",
+		OpOrderDetails:  "externalOrderId type fiatAmount status",
+	} {
+		if got := strings.Join(ResponseSlots(op), " "); got != want {
+			t.Errorf("the response to %s signs %q, not %q", op, got, want)
+		}
+	}
+}
+
 func TestUnknownSlotsAndOperationsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		op    Operation

@@ -2,8 +2,8 @@
 //
 // It knows every text that is signed and the keys it is signed with: the
 // bar-joined strings of partner operations, the RFC 8785 form of notification
-// data, the Standard Webhooks headers. Keys and secrets leave it only sealed.
-// It knows no partner, no HTTP handler and no store.
+// data, the Standard Webhooks headers. A Box seals those keys for storage. The
+// package knows no partner, no HTTP handler and no store.
 package signer
 
 import (
