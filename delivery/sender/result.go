@@ -1,0 +1,130 @@
+package sender
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"ledgerhook/delivery/guard"
+	"ledgerhook/webhook"
+)
+
+// maxReadBody is how much of an answer's body is read before its connection
+// is closed; webhook.MaxKeptBody of it is kept.
+const maxReadBody = 64 << 10
+
+// The longest texts of a Result, in bytes.
+const (
+	maxDetail = 512
+	maxTarget = 2048
+)
+
+// Result is what came of one attempt.
+type Result struct {
+	StartedAt time.Time // UTC
+	Phases    webhook.Phases
+
+	PeerIP      string    // the address dialled, or last tried; empty if none was
+	TLSVersion  string    // "TLS 1.3"; empty without TLS
+	TLSNotAfter time.Time // when the receiver's certificate expires, also if it was refused
+
+	Outcome    webhook.Outcome
+	StatusCode int                // 0: no complete status line and headers
+	ErrorClass webhook.ErrorClass // empty unless Outcome is failed
+	// ErrorDetail says in plain words what happened: at most 512 bytes of
+	// valid UTF-8 without control characters, query strings or credentials.
+	// For a delivered attempt it notes what was odd about the body.
+	ErrorDetail string
+	// BlockedReason is the guard's rule behind ErrorBlocked.
+	BlockedReason guard.Reason
+
+	ResponseHeaders http.Header
+	ResponseBody    []byte // the first 16 KiB, as they came
+	Truncated       bool   // the body was longer, or was not read to its end
+	RetryAfter      string // the header as it came, unjudged
+	RedirectTarget  string // where a 3xx answer points, absolute, without userinfo
+}
+
+// judge fills r from an answer whose headers are complete and reads its body.
+// A 2xx is a delivery whatever becomes of the body.
+func (r *Result) judge(resp *http.Response) {
+	defer resp.Body.Close()
+	r.StatusCode = resp.StatusCode
+	r.ResponseHeaders = resp.Header
+	r.RetryAfter = resp.Header.Get("Retry-After")
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// Its body is the bare connection, of no protocol that was asked for.
+		r.Outcome, r.ErrorClass = webhook.OutcomeFailed, webhook.ErrorProtocol
+		r.ErrorDetail = answered(resp.StatusCode) + ", which nobody asked for"
+		return
+	}
+	note := r.readBody(resp.Body)
+	r.Outcome = webhook.OutcomeFailed
+	r.ErrorDetail = answered(resp.StatusCode)
+	switch resp.StatusCode / 100 {
+	case 2:
+		r.Outcome, r.ErrorDetail = webhook.OutcomeDelivered, note
+	case 3:
+		r.ErrorClass = webhook.ErrorRedirect
+		r.RedirectTarget, r.ErrorDetail = redirect(resp)
+	case 4:
+		r.ErrorClass = webhook.ErrorHTTP4xx
+	case 5:
+		r.ErrorClass = webhook.ErrorHTTP5xx
+	default:
+		r.ErrorClass = webhook.ErrorProtocol
+		r.ErrorDetail += ", which is no final status of HTTP"
+	}
+}
+
+// readBody keeps the first 16 KiB, reads on to 64 KiB so that the connection
+// of a moderate answer can be reused, and returns what was odd, or "".
+func (r *Result) readBody(body io.Reader) (note string) {
+	kept, err := io.ReadAll(io.LimitReader(body, webhook.MaxKeptBody))
+	r.ResponseBody = kept
+	var dropped int64
+	if err == nil {
+		dropped, err = io.CopyN(io.Discard, body, maxReadBody-int64(len(kept)))
+	}
+	r.Truncated = dropped > 0 || err != io.EOF
+	switch {
+	case err == nil:
+		return "the answer's body is longer than 64 KiB; the rest was not read"
+	case err != io.EOF:
+		return fmt.Sprintf("the answer's body broke off after %d bytes", int64(len(kept))+dropped)
+	}
+	return ""
+}
+
+// redirect returns where resp points, or "", and what to do about it.
+func redirect(resp *http.Response) (target, detail string) {
+	u, err := resp.Location()
+	if err != nil {
+		return "", answered(resp.StatusCode) + " and names no usable target; redirects are not followed"
+	}
+	u.User = nil
+	target = clean(u.String(), maxTarget)
+	u.RawQuery, u.Fragment, u.ForceQuery = "", "", false
+	return target, clean(answered(resp.StatusCode)+"; redirects are not followed: register the target "+u.String(), maxDetail)
+}
+
+func answered(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("answered %d %s", status, http.StatusText(status)))
+}
+
+// clean makes text that a receiver had a hand in fit to be shown and logged.
+func clean(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
+	}
+	return s
+}

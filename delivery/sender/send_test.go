@@ -1,0 +1,232 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"reflect"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+func TestTheRequestIsWhatWasAskedForAndNothingMore(t *testing.T) {
+	got := make(chan *http.Request, 1)
+	target := receive(t, nil, func(c net.Conn, r *http.Request) bool {
+		got <- r
+		return keep(ok)(c, r)
+	})
+	header := http.Header{"Content-Type": {"application/json"}, "Webhook-Id": {"evt_1"}, "Authorization": {"Bearer x"}}
+	s := newSender(t, Options{UserAgent: "Ledgerhook/1.2.3"})
+	res := s.Send(t.Context(), Request{URL: target.url + "?a=b", Header: header, Body: body})
+	if res.Outcome != delivered || res.StatusCode != 200 || res.ErrorClass != "" || res.ErrorDetail != "" {
+		t.Fatalf("got %+v", res)
+	}
+	r := <-got
+	sent, _ := io.ReadAll(r.Body)
+	if r.Method != "POST" || r.RequestURI != "/hook?a=b" || string(sent) != string(body) || r.ContentLength != int64(len(body)) {
+		t.Errorf("sent %s %s with %d bytes %q", r.Method, r.RequestURI, r.ContentLength, sent)
+	}
+	want := header.Clone()
+	want.Set("User-Agent", "Ledgerhook/1.2.3")
+	want.Set("Content-Length", fmt.Sprint(len(body)))
+	if !reflect.DeepEqual(r.Header, want) {
+		t.Errorf("sent headers %v, want %v", r.Header, want)
+	}
+	if len(header) != 3 {
+		t.Errorf("the caller's headers were changed: %v", header)
+	}
+}
+
+func TestNoProxyIsUsed(t *testing.T) {
+	s := newSender(t, Options{})
+	if s.tls.Proxy != nil || s.plain.Proxy != nil {
+		t.Error("a transport takes a proxy from the environment")
+	}
+}
+
+func TestARequestThatCannotBeSentIsAnInternalFailure(t *testing.T) {
+	target := receive(t, nil, keep(ok))
+	s := newSender(t, Options{})
+	for name, r := range map[string]Request{
+		"URL":    {URL: "http://[::1/?s3cret", Body: body},
+		"scheme": {URL: "file:///etc/passwd", Body: body},
+		"header": {URL: target.url, Body: body, Header: http.Header{"X-A": {"s3cret\n"}}},
+		"body":   {URL: target.url},
+	} {
+		res := s.Send(t.Context(), r)
+		if res.Outcome != failed || res.ErrorClass != webhook.ErrorInternal || res.PeerIP != "" {
+			t.Errorf("%s: %s %q (%s)", name, res.Outcome, res.ErrorClass, res.ErrorDetail)
+		}
+		checkFit(t, res)
+	}
+	if n := target.requests.Load(); n != 0 {
+		t.Errorf("the receiver saw %d requests", n)
+	}
+}
+
+func TestAMachineWithoutMeansDoesNotBlameTheReceiver(t *testing.T) {
+	s := newSender(t, Options{})
+	for _, at := range []stage{dialling, resolving, connecting} {
+		err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		if class, detail := s.explain(err, at, Request{}); class != webhook.ErrorInternal {
+			t.Errorf("stage %d: %s (%s)", at, class, detail)
+		}
+	}
+}
+
+// TestNothingIsResentWithoutARecord is the rule that a reused connection which
+// dies under a request costs that attempt and starts no other.
+func TestNothingIsResentWithoutARecord(t *testing.T) {
+	for name, die := range map[string]handler{"closed": reply(""), "reset": reset("")} {
+		for _, header := range []http.Header{nil, {"Idempotency-Key": {"x"}}} {
+			t.Run(fmt.Sprintf("%s with %v", name, header), func(t *testing.T) {
+				first := true
+				target := receive(t, nil, func(c net.Conn, r *http.Request) bool {
+					if first {
+						first = false
+						return keep(ok)(c, r)
+					}
+					return die(c, r)
+				})
+				s := newSender(t, Options{})
+				if r := send(t, s, target.url); r.Outcome != delivered {
+					t.Fatalf("first: %+v", r)
+				}
+				r := s.Send(t.Context(), Request{URL: target.url, Header: header, Body: body})
+				if r.Outcome != failed || r.ErrorClass != webhook.ErrorReset {
+					t.Errorf("second: %s %q (%s), want failed reset", r.Outcome, r.ErrorClass, r.ErrorDetail)
+				}
+				if reqs, conns := target.requests.Load(), target.conns.Load(); reqs != 2 || conns != 1 {
+					t.Errorf("the receiver saw %d requests on %d connections, want 2 on 1", reqs, conns)
+				}
+			})
+		}
+	}
+}
+
+// TestAReceiverThatClosesAsWeSend lets the receiver close every connection
+// just when the next request may be leaving on it.
+func TestAReceiverThatClosesAsWeSend(t *testing.T) {
+	target := receive(t, nil, reply(ok))
+	s := newSender(t, Options{})
+	const attempts = 200
+	var arrived int64
+	for range attempts {
+		r := send(t, s, target.url)
+		switch {
+		case r.Outcome == delivered:
+			arrived++
+		case r.ErrorClass != webhook.ErrorReset:
+			t.Fatalf("got %s %q (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail)
+		}
+	}
+	if n := target.requests.Load(); n != arrived {
+		t.Errorf("the receiver saw %d requests, the sender says %d of %d", n, arrived, attempts)
+	}
+}
+
+func TestACallerThatStopsLeavesTheOutcomeUnknown(t *testing.T) {
+	shutdown := errors.New("shutting down")
+	for _, stage := range []string{"before the dial", "in the handshake", "before the answer"} {
+		t.Run(stage, func(t *testing.T) {
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			scheme := "http"
+			if stage == "in the handshake" {
+				scheme = "https"
+			}
+			address := listen(t, func(c net.Conn) {
+				c.Read(make([]byte, 1))
+				stop(shutdown)
+				io.Copy(io.Discard, c)
+			})
+			if stage == "before the dial" {
+				stop(shutdown)
+			}
+			s := newSender(t, Options{TLSTimeout: short})
+			r := s.Send(ctx, Request{URL: scheme + "://" + address + "/", Body: body})
+			if r.Outcome != webhook.OutcomeUnknown || r.ErrorClass != "" || r.ErrorDetail == "" || r.StartedAt.IsZero() {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestACallerThatStopsAfterTheHeadersHasDelivered(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	target := receive(t, nil, func(c net.Conn, _ *http.Request) bool {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"+sixteenK+sixteenK)
+		io.Copy(io.Discard, c)
+		return false
+	})
+	s := newSender(t, Options{})
+	// The body never ends, so Send still reads it when the answer has begun.
+	time.AfterFunc(time.Second, stop)
+	r := s.Send(ctx, Request{URL: target.url, Body: body})
+	if r.Outcome != delivered || !r.Truncated || len(r.ResponseBody) != webhook.MaxKeptBody {
+		t.Errorf("got %s %q (%s) with %d bytes", r.Outcome, r.ErrorClass, r.ErrorDetail, len(r.ResponseBody))
+	}
+}
+
+// TestManyHostsLeaveFewIdleConnections sends to more hosts than there may be
+// idle connections; Close takes the rest.
+func TestManyHostsLeaveFewIdleConnections(t *testing.T) {
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	changed := make(chan struct{}, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch state {
+		case http.StateNew:
+			open[c] = true
+		case http.StateClosed:
+			delete(open, c)
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	}
+	server.Start()
+	defer server.Close()
+	waitFor := func(want int) {
+		t.Helper()
+		for {
+			mu.Lock()
+			n := len(open)
+			mu.Unlock()
+			if n <= want {
+				return
+			}
+			select {
+			case <-changed:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%d connections are open, want %d at most", n, want)
+			}
+		}
+	}
+	here := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	s := newSender(t, Options{Resolver: nameServer(t, func(string) ([]netip.Addr, bool) { return here, true })})
+	for i := range maxIdle + 20 {
+		if r := send(t, s, withHost(server.URL, fmt.Sprintf("h%d.example.com", i))); r.Outcome != delivered {
+			t.Fatalf("host %d: %s (%s)", i, r.ErrorClass, r.ErrorDetail)
+		}
+	}
+	waitFor(maxIdle)
+	s.Close()
+	waitFor(0)
+}

@@ -1,0 +1,173 @@
+// Package sender makes one attempt at a notification: it posts a body to a URL
+// and tells what came of it.
+//
+// Whatever the receiver does is a fact to record and never an error. The
+// package follows no redirect, repeats nothing by itself and bounds time and
+// memory against any answer (delivery rules "Success", "Timeouts", "Response").
+package sender
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"syscall"
+	"time"
+
+	"ledgerhook/delivery/guard"
+	"ledgerhook/webhook"
+)
+
+// The limits of an attempt unless Options or the Request say otherwise.
+const (
+	DefaultConnectTimeout = 3 * time.Second  // DNS and TCP together
+	DefaultTLSTimeout     = 5 * time.Second  // the handshake
+	DefaultHeaderTimeout  = 10 * time.Second // from the request written to the answer's last header
+	DefaultTimeout        = 15 * time.Second // the whole attempt
+)
+
+const (
+	maxHeaderBytes  = 64 << 10 // of all headers of an answer, those of 1xx answers included
+	maxIdlePerHost  = webhook.DefaultMaxInFlight
+	maxIdle         = 256
+	idleConnTimeout = 30 * time.Second
+)
+
+// Options sets up a Sender. Zero durations mean the defaults.
+type Options struct {
+	Guard     *guard.Guard   // required: judges every address before it is dialled
+	UserAgent string         // sent with every request, "Ledgerhook/1.2.3"
+	Resolver  *net.Resolver  // nil: the system's
+	RootCAs   *x509.CertPool // nil: the system's
+
+	ConnectTimeout time.Duration
+	TLSTimeout     time.Duration
+	HeaderTimeout  time.Duration
+	Timeout        time.Duration // for requests that name none
+}
+
+// Request is one notification to send.
+type Request struct {
+	URL     string
+	Header  http.Header   // everything but User-Agent, Host and Content-Length, which the sender writes
+	Body    []byte        // never empty
+	Timeout time.Duration // the whole attempt; 0: Options.Timeout
+}
+
+// Sender sends attempts over shared connections. It is safe for concurrent use.
+type Sender struct {
+	opts Options
+	tls  *http.Transport
+	// plain may dial the allowed networks only. It is a transport of its own
+	// because a dial does not say which scheme it is for.
+	plain *http.Transport
+}
+
+// New returns a Sender. Close it when it is no longer used.
+func New(o Options) *Sender {
+	setDefault(&o.ConnectTimeout, DefaultConnectTimeout)
+	setDefault(&o.TLSTimeout, DefaultTLSTimeout)
+	setDefault(&o.HeaderTimeout, DefaultHeaderTimeout)
+	setDefault(&o.Timeout, DefaultTimeout)
+	return &Sender{
+		opts:  o,
+		tls:   newTransport(o, o.Guard.Control),
+		plain: newTransport(o, o.Guard.ControlPlain),
+	}
+}
+
+func setDefault(d *time.Duration, v time.Duration) {
+	if *d == 0 {
+		*d = v
+	}
+}
+
+// newTransport speaks HTTP/1.1 only: an HTTP/2 connection resends requests
+// that the server refused on it, which would be attempts without a record.
+// It takes no proxy from the environment and neither asks for nor expands
+// compressed answers.
+func newTransport(o Options, control func(network, address string, c syscall.RawConn) error) *http.Transport {
+	dialer := &net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, Control: control}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+		TLSHandshakeTimeout:    o.TLSTimeout,
+		ResponseHeaderTimeout:  o.HeaderTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableCompression:     true,
+		Protocols:              protocols,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
+		IdleConnTimeout:        idleConnTimeout,
+	}
+}
+
+// Close closes the idle connections. Attempts under way go on.
+func (s *Sender) Close() {
+	s.tls.CloseIdleConnections()
+	s.plain.CloseIdleConnections()
+}
+
+// Send posts r once and returns what came of it. It ends within r.Timeout. If
+// ctx ends before the answer's headers are complete, the outcome is unknown:
+// the receiver may or may not have taken the notification.
+func (s *Sender) Send(ctx context.Context, r Request) Result {
+	setDefault(&r.Timeout, s.opts.Timeout)
+	t := &timeline{start: time.Now()}
+	attempt, cancel := context.WithTimeoutCause(ctx, r.Timeout, errAttemptTimeout)
+	defer cancel()
+
+	var res Result
+	resp, err := s.post(httptrace.WithClientTrace(attempt, t.hooks()), r)
+	switch {
+	case err == nil:
+		res.judge(resp)
+	case stoppedBy(ctx, err):
+		res.Outcome = webhook.OutcomeUnknown
+		res.ErrorDetail = "stopped before the answer came"
+	default:
+		s.fail(&res, err, t.reached(), r)
+	}
+	t.fill(&res)
+	return res
+}
+
+// stoppedBy reports whether err says that ctx, the caller's, ended.
+func stoppedBy(ctx context.Context, err error) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && errors.Is(err, cause)
+}
+
+// post returns the answer's status and headers, with its body still to be read
+// and closed. It goes to the transport directly: a client would follow
+// redirects and put the URL into its errors.
+func (s *Sender) post(ctx context.Context, r Request) (*http.Response, error) {
+	if len(r.Body) == 0 {
+		return nil, errors.New("a notification needs a body")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, errors.New("the endpoint's URL cannot be read")
+	}
+	if r.Header != nil {
+		req.Header = r.Header.Clone()
+	}
+	req.Header.Set("User-Agent", s.opts.UserAgent)
+	// With a body that cannot be read again, net/http cannot resend the
+	// request when it finds a reused connection closed.
+	req.GetBody = nil
+	switch req.URL.Scheme {
+	case "https":
+		return s.tls.RoundTrip(req)
+	case "http":
+		return s.plain.RoundTrip(req)
+	}
+	return nil, fmt.Errorf("the endpoint's URL has the scheme %q, not https", req.URL.Scheme)
+}

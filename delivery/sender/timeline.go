@@ -1,0 +1,162 @@
+package sender
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
+	"sync"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// stage is how far an attempt has got. It never goes back.
+type stage int
+
+const (
+	preparing stage = iota
+	dialling
+	resolving
+	connecting
+	securing
+	waiting   // has a connection, no byte of the answer yet
+	answering // has a part of the answer
+)
+
+// timeline records the stages of one attempt as net/http reports them. A dial
+// may outlive its attempt, so the reports come from other goroutines, and late.
+type timeline struct {
+	start time.Time
+
+	mu                sync.Mutex
+	stage             stage
+	dns, connect, tls span
+	wrote, firstByte  time.Time
+	peer              netip.Addr
+	tlsVersion        string
+	notAfter          time.Time
+}
+
+type span struct{ from, to time.Time }
+
+func (s *span) begin() {
+	if s.from.IsZero() {
+		s.from = time.Now()
+	}
+}
+
+// length counts what has begun and not ended until now.
+func (s span) length(now time.Time) time.Duration {
+	switch {
+	case s.from.IsZero():
+		return 0
+	case s.to.IsZero():
+		return now.Sub(s.from)
+	}
+	return s.to.Sub(s.from)
+}
+
+// dial records a report of stage s, unless the attempt has got a connection
+// already: then the dial is no longer its own.
+func (t *timeline) dial(s stage, record func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stage >= waiting {
+		return
+	}
+	t.stage = max(t.stage, s)
+	record()
+}
+
+func (t *timeline) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn:           func(string) { t.dial(dialling, func() {}) },
+		DNSStart:          func(httptrace.DNSStartInfo) { t.dial(resolving, t.dns.begin) },
+		DNSDone:           func(httptrace.DNSDoneInfo) { t.dial(resolving, func() { t.dns.to = time.Now() }) },
+		ConnectStart:      func(_, addr string) { t.dial(connecting, func() { t.connect.begin(); t.setPeer(addr) }) },
+		ConnectDone:       func(_, _ string, _ error) { t.dial(connecting, func() { t.connect.to = time.Now() }) },
+		TLSHandshakeStart: func() { t.dial(securing, t.tls.begin) },
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			t.dial(securing, func() { t.tls.to = time.Now(); t.setRefused(err) })
+		},
+		GotConn:              t.gotConn,
+		WroteRequest:         func(httptrace.WroteRequestInfo) { t.sent() },
+		GotFirstResponseByte: t.gotFirstByte,
+	}
+}
+
+func (t *timeline) setPeer(addr string) {
+	if ap, err := netip.ParseAddrPort(addr); err == nil {
+		t.peer = ap.Addr().Unmap()
+	}
+}
+
+// setRefused keeps the expiry of a certificate that did not verify: it is
+// often the reason.
+func (t *timeline) setRefused(err error) {
+	var refused *tls.CertificateVerificationError
+	if errors.As(err, &refused) && len(refused.UnverifiedCertificates) > 0 {
+		t.notAfter = refused.UnverifiedCertificates[0].NotAfter
+	}
+}
+
+func (t *timeline) gotConn(info httptrace.GotConnInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage = max(t.stage, waiting)
+	if info.Reused {
+		t.dns, t.connect, t.tls = span{}, span{}, span{}
+	}
+	if tcp, ok := info.Conn.RemoteAddr().(*net.TCPAddr); ok {
+		t.peer = tcp.AddrPort().Addr().Unmap()
+	}
+	if secure, ok := info.Conn.(*tls.Conn); ok {
+		state := secure.ConnectionState()
+		t.tlsVersion = tls.VersionName(state.Version)
+		if len(state.PeerCertificates) > 0 {
+			t.notAfter = state.PeerCertificates[0].NotAfter
+		}
+	}
+}
+
+func (t *timeline) sent() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wrote = time.Now()
+}
+
+func (t *timeline) gotFirstByte() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage = answering
+	t.firstByte = time.Now()
+}
+
+func (t *timeline) reached() stage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stage
+}
+
+// fill copies what is known now into r.
+func (t *timeline) fill(r *Result) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.StartedAt = t.start.UTC()
+	r.Phases = webhook.Phases{
+		DNS:     t.dns.length(now),
+		Connect: t.connect.length(now),
+		TLS:     t.tls.length(now),
+		Total:   now.Sub(t.start),
+	}
+	if !t.wrote.IsZero() && t.firstByte.After(t.wrote) {
+		r.Phases.FirstByte = t.firstByte.Sub(t.wrote)
+	}
+	if t.peer.IsValid() {
+		r.PeerIP = t.peer.String()
+	}
+	r.TLSVersion, r.TLSNotAfter = t.tlsVersion, t.notAfter
+}

@@ -1,0 +1,113 @@
+package sender
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// certificateTest is about a receiver whose certificate must not be trusted.
+type certificateTest struct {
+	name   string // its row of ssrf_cases.csv
+	conf   func(*testing.T, *authority) *tls.Config
+	detail string
+}
+
+var certificateTests = []certificateTest{
+	{"resp07", func(t *testing.T, _ *authority) *tls.Config {
+		return newAuthority(t).serverConfig(t, inAnHour())
+	}, "unknown authority"},
+	{"resp08", func(t *testing.T, a *authority) *tls.Config {
+		return a.serverConfig(t, time.Now().Add(-time.Hour))
+	}, "expired"},
+	{"resp09", func(t *testing.T, a *authority) *tls.Config {
+		cert := a.sign(t, &x509.Certificate{NotAfter: inAnHour(), DNSNames: []string{"other.example.com"},
+			IPAddresses: []net.IP{net.IPv4(192, 0, 2, 1)}})
+		return &tls.Config{Certificates: []tls.Certificate{cert}}
+	}, "not 127.0.0.1"},
+}
+
+func inAnHour() time.Time { return time.Now().Add(time.Hour).Truncate(time.Second).UTC() }
+
+func TestNothingIsSentToAReceiverThatCannotProveItself(t *testing.T) {
+	for _, tt := range certificateTests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := newAuthority(t)
+			conf := tt.conf(t, a)
+			target := receive(t, conf, keep(ok))
+			r := send(t, newSender(t, Options{RootCAs: a.pool}), target.url)
+			if r.Outcome != failed || r.ErrorClass != webhook.ErrorTLS || !strings.Contains(r.ErrorDetail, tt.detail) {
+				t.Errorf("got %s %q (%s), want failed tls with %q", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.detail)
+			}
+			if n := target.requests.Load(); n != 0 {
+				t.Errorf("the receiver saw %d requests", n)
+			}
+			if want := conf.Certificates[0].Leaf.NotAfter; !r.TLSNotAfter.Equal(want) {
+				t.Errorf("the certificate's expiry is %s, want %s", r.TLSNotAfter, want)
+			}
+			checkFit(t, r)
+		})
+	}
+}
+
+func TestTheFactsOfTLSAreRecordedAlsoWhenAConnectionIsReused(t *testing.T) {
+	a := newAuthority(t)
+	expiry := inAnHour()
+	target := receive(t, a.serverConfig(t, expiry), keep(ok))
+	s := newSender(t, Options{RootCAs: a.pool})
+	for i := range 2 {
+		r := send(t, s, target.url)
+		if r.Outcome != delivered || r.TLSVersion != "TLS 1.3" || !r.TLSNotAfter.Equal(expiry) || r.PeerIP != "127.0.0.1" {
+			t.Errorf("request %d: %+v", i, r)
+		}
+		if fresh := i == 0; (r.Phases.Connect > 0) != fresh || (r.Phases.TLS > 0) != fresh || r.Phases.FirstByte <= 0 {
+			t.Errorf("request %d: phases %+v", i, r.Phases)
+		}
+	}
+	if n := target.conns.Load(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+func TestTLSBelow12IsRefused(t *testing.T) {
+	a := newAuthority(t)
+	for version, want := range map[uint16]webhook.Outcome{tls.VersionTLS11: failed, tls.VersionTLS12: delivered} {
+		conf := a.serverConfig(t, inAnHour())
+		conf.MinVersion, conf.MaxVersion = tls.VersionTLS10, version
+		r := send(t, newSender(t, Options{RootCAs: a.pool}), receive(t, conf, keep(ok)).url)
+		if r.Outcome != want || (want == failed) != (r.ErrorClass == webhook.ErrorTLS) {
+			t.Errorf("%s: %s %q (%s)", tls.VersionName(version), r.Outcome, r.ErrorClass, r.ErrorDetail)
+		}
+	}
+}
+
+func TestABrokenHandshakeSaysSo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		serve  func(net.Conn)
+		class  webhook.ErrorClass
+		detail string
+	}{
+		"slow":   {func(c net.Conn) { io.Copy(io.Discard, c) }, webhook.ErrorTimeout, "no TLS session within 300ms"},
+		"closed": {func(c net.Conn) { c.Read(make([]byte, 1)) }, webhook.ErrorTLS, "TLS handshake"},
+		"no TLS": {func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			io.Copy(io.Discard, c)
+		}, webhook.ErrorTLS, "does not speak TLS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := send(t, newSender(t, Options{TLSTimeout: short}), "https://"+listen(t, tt.serve)+"/")
+			if r.Outcome != failed || r.ErrorClass != tt.class || !strings.Contains(r.ErrorDetail, tt.detail) {
+				t.Errorf("got %s %q (%s), want %q (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.class, tt.detail)
+			}
+			if r.StatusCode != 0 || r.PeerIP != "127.0.0.1" || r.Phases.TLS <= 0 {
+				t.Errorf("facts are missing: %+v", r)
+			}
+		})
+	}
+}
