@@ -1,0 +1,69 @@
+package demo
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// settings are the gateway's settings in a demo.
+type settings struct {
+	environ   []string
+	dir       string
+	temporary bool
+}
+
+// newSettings makes the environment of the gateway. Of the caller's only what
+// concerns this machine counts: a demo never touches a configured database.
+func newSettings(environ []string) (settings, error) {
+	given := map[string]string{}
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			given[name] = value
+		}
+	}
+	s := settings{dir: given["LEDGERHOOK_DATA_DIR"]}
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "ledgerhook-demo-")
+		if err != nil {
+			return s, fmt.Errorf("make a directory for the demo's data: %w", err)
+		}
+		s.dir, s.temporary = dir, true
+	}
+	s.environ = []string{
+		"LEDGERHOOK_DATA_DIR=" + s.dir,
+		"LEDGERHOOK_LISTEN=" + address(given["LEDGERHOOK_LISTEN"], "127.0.0.1:8080"),
+		"LEDGERHOOK_INTERNAL_LISTEN=" + address(given["LEDGERHOOK_INTERNAL_LISTEN"], "127.0.0.1:8081"),
+		"LEDGERHOOK_ADMIN_PASSWORD=" + given["LEDGERHOOK_ADMIN_PASSWORD"],
+		"LEDGERHOOK_ENVIRONMENT=sandbox",
+		"LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8",
+		"LEDGERHOOK_DELIVERY_RETRY=0s,1s,2s,5s,10s,15s,30s,1m,2m,5m",
+		"LEDGERHOOK_LOG=text",
+	}
+	return s, nil
+}
+
+func (s settings) remove() error {
+	if !s.temporary {
+		return nil
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("remove the demo's data: %w", err)
+	}
+	return nil
+}
+
+// address is where a listener of the gateway goes: where it is told, at its
+// usual place if that is free, else at any free port.
+func address(told, usual string) string {
+	if told != "" {
+		return told
+	}
+	l, err := net.Listen("tcp", usual)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = l.Close() // it was opened to see whether it can be
+	return usual
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledgerhook/webhook"
+)
+
+type deliveryItem struct {
+	ID            string    `json:"deliveryId"`
+	EventID       string    `json:"eventId"`
+	EndpointID    string    `json:"endpointId"`
+	Partner       string    `json:"partnerCode"`
+	Type          string    `json:"webhookType"`
+	Reference     string    `json:"reference"`
+	Sequence      int64     `json:"sequence"`
+	State         string    `json:"state"`
+	Reason        string    `json:"reason"`
+	AttemptCount  int       `json:"attemptCount"`
+	CreatedAt     time.Time `json:"createdAt"`
+	FinishedAt    time.Time `json:"finishedAt"`
+	NextAttemptAt time.Time `json:"nextAttemptAt"`
+	WaitingFor    *struct {
+		Reason string    `json:"reason"`
+		Until  time.Time `json:"until"`
+	} `json:"waitingFor"`
+	LastStatusCode int           `json:"lastStatusCode"`
+	LastErrorClass string        `json:"lastErrorClass"`
+	Attempts       []attemptItem `json:"attempts"`
+}
+
+func deliveryPath(id string) string { return "/internal/v1/deliveries/" + url.PathEscape(id) }
+
+// waitingText says what the delivery waits for; empty when it does not.
+func (d deliveryItem) waitingText(before string) string {
+	if d.WaitingFor == nil || d.WaitingFor.Reason == "" {
+		return ""
+	}
+	text := before + waitWords(d.WaitingFor.Reason)
+	if !d.WaitingFor.Until.IsZero() {
+		text += " at " + clock(d.WaitingFor.Until)
+	}
+	return text
+}
+
+// waitWords puts the reasons of the API into words.
+func waitWords(reason string) string {
+	switch reason {
+	case "queue":
+		return "a worker"
+	case "slot":
+		return "room at its endpoint"
+	case "rate":
+		return "the endpoint's rate limit"
+	case "retry":
+		return "its next attempt"
+	case "retry_after":
+		return "the time its endpoint asked for"
+	case "breaker":
+		return "its endpoint's breaker"
+	case "paused":
+		return "its endpoint to be resumed"
+	case "disabled":
+		return "its endpoint or partner to be enabled"
+	case "no_endpoint":
+		return "a first endpoint"
+	case "order":
+		return "an earlier one of its subject"
+	}
+	return reason
+}
+
+// last is the newest answer: a status code or a class of error.
+func (d deliveryItem) last() cell {
+	return attemptItem{StatusCode: d.LastStatusCode, ErrorClass: d.LastErrorClass}.result()
+}
+
+func (c *cli) deliveries() *cobra.Command {
+	return group("deliveries", "Find, show, retry and cancel deliveries",
+		c.deliveriesList(), c.deliveriesShow(), c.deliveriesRetry(), c.deliveriesCancel())
+}
+
+func (c *cli) deliveriesList() *cobra.Command {
+	var f listFlags
+	var partner, state, kind, since string
+	var code int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List deliveries, the newest first", Args: cobra.NoArgs,
+		Example: `  ledgerhook deliveries list --partner acme --state exhausted --since 2h
+  ledgerhook deliveries list --code 503 --since 14:00`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			query := url.Values{}
+			for name, value := range map[string]string{"partnerCode": partner, "state": state, "webhookType": kind} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			if code != 0 {
+				query.Set("statusCode", strconv.Itoa(code))
+			}
+			if since != "" {
+				at, err := parseSince(since, time.Now())
+				if err != nil {
+					return err
+				}
+				query.Set("since", at.UTC().Format(time.RFC3339Nano))
+			}
+			return list(cmd.Context(), c, "/internal/v1/deliveries", query, f,
+				[]string{"DELIVERY", "CREATED", "PARTNER", "TYPE", "STATE", "TRIES", "LAST", "WAITS FOR"},
+				func(t *table, d deliveryItem) {
+					t.row(d.ID, clock(d.CreatedAt), d.Partner, d.Type, stateColour(d.State),
+						strconv.Itoa(d.AttemptCount), d.last(), d.waitingText(""))
+				})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&partner, "partner", "", "only this partner's")
+	cmd.Flags().StringVar(&state, "state", "", "only those in this state")
+	cmd.Flags().StringVar(&kind, "type", "", "only this webhookType")
+	cmd.Flags().StringVar(&since, "since", "", `only those made since: "2h" ago, "14:00" today, or an RFC 3339 time`)
+	cmd.Flags().IntVar(&code, "code", 0, "only those whose last answer had this status code")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{
+		"pending", "queued", "sending", "held", "delivered", "exhausted", "cancelled"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// parseSince reads the ways a person names a moment in the past.
+func parseSince(s string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	if t, err := time.ParseInLocation("15:04", s, now.Location()); err == nil {
+		year, month, day := now.Date()
+		return time.Date(year, month, day, t.Hour(), t.Minute(), 0, 0, now.Location()), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, now.Location()); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	return time.Time{}, usage(`--since must be like "2h", "14:00", "2026-01-31" or "2026-01-31T14:00:00Z", not %q`, s)
+}
+
+func (c *cli) deliveriesRetry() *cobra.Command {
+	return &cobra.Command{
+		Use: "retry ID…", Short: "Try deliveries again: waiting ones now, ended ones as new deliveries",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.each(cmd.Context(), args, func(ctx context.Context, api *client, id string) (string, error) {
+				made, _, err := fetch[struct {
+					DeliveryID string `json:"deliveryId"`
+				}](ctx, api, http.MethodPost, deliveryPath(id)+"/retry", nil)
+				if err != nil {
+					return "", err
+				}
+				if made.DeliveryID != "" && made.DeliveryID != id {
+					return "goes out again as " + made.DeliveryID, nil
+				}
+				return "is due now", nil
+			})
+		},
+	}
+}
+
+func (c *cli) deliveriesCancel() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel ID…", Short: "End deliveries that wait", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.each(cmd.Context(), args, func(ctx context.Context, api *client, id string) (string, error) {
+				_, err := api.call(ctx, http.MethodPost, deliveryPath(id)+"/cancel", nil)
+				return "is cancelled", err
+			})
+		},
+	}
+}
+
+// each does one thing to every id and goes on when one is refused. Its error is
+// the refusal itself if there was but one id.
+func (c *cli) each(ctx context.Context, ids []string, do func(context.Context, *client, string) (string, error)) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, id := range ids {
+		done, err := do(ctx, api, id)
+		var refused *apiError
+		switch {
+		case err == nil:
+			c.say("%s %s", id, done)
+		case len(ids) == 1 || !errors.As(err, &refused):
+			return err
+		default:
+			failed++
+			c.say("%s: %s", id, errorLine(err))
+		}
+	}
+	switch failed {
+	case 0:
+		return nil
+	case len(ids):
+		return fmt.Errorf("all %d were refused", failed)
+	}
+	return &exitError{exitSomeFailed, fmt.Errorf("%d of %d were refused", failed, len(ids))}
+}
+
+func (c *cli) deliveriesShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a delivery and every attempt at it", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			d, raw, err := fetch[deliveryItem](cmd.Context(), api, http.MethodGet, deliveryPath(args[0]), nil)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.raw(raw)
+			}
+			return c.showDelivery(d)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) showDelivery(d deliveryItem) error {
+	t := c.table()
+	t.fact("delivery", d.ID)
+	t.fact("event", d.EventID)
+	t.fact("partner", d.Partner)
+	t.fact("type", d.Type)
+	t.fact("about", d.Reference)
+	t.fact("endpoint", d.EndpointID)
+	if d.Sequence > 0 {
+		t.fact("sequence", strconv.FormatInt(d.Sequence, 10))
+	}
+	t.fact("state", stateColour(d.State))
+	t.fact("reason", d.Reason)
+	t.fact("waits for", d.waitingText(""))
+	t.fact("created", clock(d.CreatedAt))
+	t.fact("finished", clock(d.FinishedAt))
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if len(d.Attempts) == 0 {
+		c.say("no attempt yet")
+		return nil
+	}
+	fmt.Fprintln(c.out)
+	return c.showAttempts(d.Attempts, webhook.State(d.State).Final())
+}

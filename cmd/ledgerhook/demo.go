@@ -1,0 +1,37 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledgerhook/app/demo"
+)
+
+func (c *cli) demo() *cobra.Command {
+	var duration time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "See a whole world at work in one process, nothing to install",
+		Long: `Runs a server with embedded stores, two sandbox partners, their receivers that
+verify every signature, and live traffic. One partner is healthy, the other one
+fails now and then. The data goes to a temporary directory that is removed at
+the end, unless LEDGERHOOK_DATA_DIR is set. Ends with a summary, and with
+exit code 0 only if everything was delivered and verified.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if duration < 0 {
+				return usage("--duration must not be negative")
+			}
+			return demo.Run(cmd.Context(), demo.Options{
+				Out: c.out, Terminal: c.coloured(c.out), Duration: duration, JSON: asJSON,
+				Version: version, Environ: os.Environ(),
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&duration, "duration", 0, "end by itself after this time; without it Ctrl-C does")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "make the last line the summary as JSON")
+	return cmd
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledgerhook/webhook"
+)
+
+type endpointItem struct {
+	ID          string    `json:"endpointId"`
+	Partner     string    `json:"partnerCode"`
+	URL         string    `json:"url"`
+	Types       []string  `json:"webhookTypes"`
+	Description string    `json:"description"`
+	State       string    `json:"state"`
+	MaxInFlight int       `json:"maxInFlight"`
+	CreatedAt   time.Time `json:"createdAt"`
+}
+
+func endpointPath(id string) string { return "/internal/v1/endpoints/" + url.PathEscape(id) }
+
+func eventTypes() []string {
+	var names []string
+	for _, t := range webhook.Types {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+func (c *cli) endpoint() *cobra.Command {
+	return group("endpoint", "Say where a partner's notifications go",
+		c.endpointAdd(), c.endpointList(), c.endpointTest(),
+		c.endpointSwitch("pause", "Hold an endpoint's deliveries", "is paused; its deliveries are held"),
+		c.endpointSwitch("resume", "Release what a pause held", "is resumed"),
+		c.endpointRemove())
+}
+
+func (c *cli) endpointAdd() *cobra.Command {
+	var asJSON bool
+	var target, description string
+	var types []string
+	var inFlight int
+	cmd := &cobra.Command{
+		Use: "add CODE --url URL", Short: "Add an endpoint to a partner", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			body := struct {
+				URL         string   `json:"url"`
+				Types       []string `json:"webhookTypes,omitempty"`
+				Description string   `json:"description,omitempty"`
+				MaxInFlight int      `json:"maxInFlight,omitempty"`
+			}{target, types, description, inFlight}
+			e, raw, err := fetch[endpointItem](cmd.Context(), api, http.MethodPost, partnerPath(args[0])+"/endpoints", body)
+			if err != nil {
+				return err
+			}
+			c.say("endpoint added; try it: ledgerhook endpoint test %s", e.ID)
+			if asJSON {
+				return c.raw(raw)
+			}
+			t := c.table()
+			t.fact("endpoint", e.ID)
+			t.fact("url", e.URL)
+			t.fact("types", typesText(e.Types))
+			return t.flush()
+		},
+	}
+	cmd.Flags().StringVar(&target, "url", "", "where to POST, https")
+	cmd.Flags().StringSliceVar(&types, "types", nil, "the webhookTypes it takes, separated by commas; all without it")
+	cmd.Flags().StringVar(&description, "description", "", "a note for people")
+	cmd.Flags().IntVar(&inFlight, "max-in-flight", 0, "how many requests at once at most; the server's default without it")
+	jsonFlag(cmd, &asJSON)
+	_ = cmd.MarkFlagRequired("url")
+	_ = cmd.RegisterFlagCompletionFunc("types", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func typesText(types []string) string {
+	if len(types) == 0 {
+		return "all"
+	}
+	return strings.Join(types, ",")
+}
+
+func (c *cli) endpointList() *cobra.Command {
+	var f listFlags
+	cmd := &cobra.Command{
+		Use: "list CODE", Short: "List a partner's endpoints", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return list(cmd.Context(), c, partnerPath(args[0])+"/endpoints", url.Values{}, f,
+				[]string{"ENDPOINT", "STATE", "TYPES", "IN FLIGHT", "URL"},
+				func(t *table, e endpointItem) {
+					t.row(e.ID, stateColour(e.State), typesText(e.Types), strconv.Itoa(e.MaxInFlight), e.URL)
+				})
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (c *cli) endpointSwitch(verb, short, done string) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.post(cmd.Context(), endpointPath(args[0])+"/"+verb, nil); err != nil {
+				return err
+			}
+			c.say("endpoint %s %s", args[0], done)
+			return nil
+		},
+	}
+}
+
+func (c *cli) endpointRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ID", Short: "Remove an endpoint; what waits for it is cancelled", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			if _, err := api.call(cmd.Context(), http.MethodDelete, endpointPath(args[0]), nil); err != nil {
+				return err
+			}
+			c.say("endpoint %s is removed; what waited for it is cancelled", args[0])
+			return nil
+		},
+	}
+}
+
+// testPatience is how long an endpoint test waits for its first attempt.
+const testPatience = 30 * time.Second
+
+func (c *cli) endpointTest() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "test ID", Short: "Send a test notification and tell how it went", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			sent, _, err := fetch[struct {
+				DeliveryID string `json:"deliveryId"`
+			}](cmd.Context(), api, http.MethodPost, endpointPath(args[0])+"/test", nil)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), testPatience)
+			defer cancel()
+			d, raw, err := firstAttempt(ctx, api, sent.DeliveryID)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return &exitError{exitTimedOut, fmt.Errorf("no attempt within %v%s; look later: ledgerhook deliveries show %s",
+					testPatience, d.waitingText(" because it waits for "), sent.DeliveryID)}
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if err := c.raw(raw); err != nil {
+					return err
+				}
+			}
+			return c.tellTest(d, asJSON)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// firstAttempt waits until the delivery has an attempt with an outcome or has
+// ended without one. When ctx ends it returns what was known last.
+func firstAttempt(ctx context.Context, api *client, id string) (deliveryItem, []byte, error) {
+	var last deliveryItem
+	tick := time.NewTicker(150 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		d, raw, err := fetch[deliveryItem](ctx, api, http.MethodGet, deliveryPath(id), nil)
+		if ctx.Err() != nil {
+			return last, nil, ctx.Err()
+		}
+		if err != nil {
+			return last, nil, err
+		}
+		if len(d.Attempts) > 0 || webhook.State(d.State).Final() {
+			return d, raw, nil
+		}
+		last = d
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tellTest says in words how the test ended, and what to do if it failed.
+func (c *cli) tellTest(d deliveryItem, quiet bool) error {
+	if len(d.Attempts) == 0 {
+		return fmt.Errorf("the test ended %s without an attempt: ledgerhook deliveries show %s", d.State, d.ID)
+	}
+	a := d.Attempts[len(d.Attempts)-1]
+	if a.Outcome != string(webhook.OutcomeDelivered) {
+		return fmt.Errorf("the endpoint failed the test after %d ms: %s; the whole exchange: ledgerhook deliveries show %s",
+			a.DurationMS, a.result().text, d.ID)
+	}
+	if quiet {
+		return nil
+	}
+	mark := "✓"
+	if c.coloured(c.out) {
+		mark = green.paint(mark)
+	}
+	_, err := fmt.Fprintf(c.out, "%s the endpoint answered %d after %d ms\n", mark, a.StatusCode, a.DurationMS)
+	return err
+}

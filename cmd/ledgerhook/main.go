@@ -1,0 +1,120 @@
+// Command ledgerhook is the webhook gateway and everything one needs around
+// it on a command line.
+//
+// Each command has a file of its own. Commands that talk to a running server
+// know its internal HTTP API and nothing else of it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	c := &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
+	os.Exit(c.run(ctx, os.Args[1:]))
+}
+
+// cli is what a command may touch of the world around it.
+type cli struct {
+	in       io.Reader
+	out, err io.Writer // data, messages
+	env      func(string) string
+}
+
+// run executes one command line and returns the exit code of the process. It
+// is the one place that prints an error.
+func (c *cli) run(ctx context.Context, args []string) int {
+	root := c.root()
+	started := false
+	walk(root, func(cmd *cobra.Command) {
+		if do := cmd.RunE; do != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				started = true
+				return do(cmd, args)
+			}
+		}
+	})
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !started {
+		err = usage("%w; see %s --help", err, cmd.CommandPath())
+	}
+	code := exitCode(ctx, err)
+	if message := errorLine(err); code != exitOK && message != "" {
+		fmt.Fprintln(c.err, "ledgerhook: "+message)
+	}
+	return code
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ledgerhook",
+		Short: "A webhook gateway that never loses an event",
+		Long: `Ledgerhook takes events from a payment company's own systems and delivers them
+to its partners, signed, at least once, and with the same bytes each time.
+
+See it work:  ledgerhook demo`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	// A group runs only to say what it needs, which is no use of it.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.AddGroup(
+		&cobra.Group{ID: "server", Title: "The server:"},
+		&cobra.Group{ID: "client", Title: "A running server (LEDGERHOOK_URL, LEDGERHOOK_TOKEN):"},
+		&cobra.Group{ID: "offline", Title: "Tools that need no server:"},
+	)
+	root.SetHelpCommandGroupID("offline")
+	root.SetCompletionCommandGroupID("offline")
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, cmd := range cmds {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
+	}
+	add("server", c.serve(), c.demo(), c.migrate(), c.doctor())
+	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries())
+	add("offline", c.listen(), c.verify(), c.sign(), c.keygen(), c.version())
+	return root
+}
+
+// group returns a command that does nothing but hold others.
+func group(use, short string, cmds ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, cmd := range cmds {
+		names = append(names, cmd.Name())
+	}
+	parent := &cobra.Command{
+		Use: use, Short: short, DisableFlagsInUseLine: true,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("%s has no command %q; it has %s", use, args[0], strings.Join(names, ", "))
+			}
+			return usage("%s needs a command: %s", use, strings.Join(names, ", "))
+		},
+	}
+	parent.AddCommand(cmds...)
+	return parent
+}
+
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, visit)
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type partnerItem struct {
+	Code      string          `json:"partnerCode"`
+	Name      string          `json:"name"`
+	State     string          `json:"state"`
+	CreatedAt time.Time       `json:"createdAt"`
+	Settings  json.RawMessage `json:"settings"`
+}
+
+// created is what is told once, when a partner is made.
+type createdPartner struct {
+	Code          string `json:"partnerCode"`
+	SecretKey     string `json:"secretKey"`
+	WebhookSecret string `json:"webhookSecretKey"`
+	PublicKey     string `json:"publicKey"`
+}
+
+func partnerPath(code string) string { return "/internal/v1/partners/" + url.PathEscape(code) }
+
+func (c *cli) partner() *cobra.Command {
+	return group("partner", "Create and administer partners",
+		c.partnerCreate(), c.partnerList(), c.partnerShow(), c.partnerSwitch("disable", "Stop serving a partner; its deliveries are held"),
+		c.partnerSwitch("enable", "Serve a partner again and release what was held"), c.partnerRotateKey())
+}
+
+func (c *cli) partnerCreate() *cobra.Command {
+	var keyFile, name string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "create CODE --public-key FILE",
+		Short: "Create a partner and print its secrets, once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := os.ReadFile(keyFile)
+			if err != nil {
+				return fmt.Errorf("read --public-key: %w", err)
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			body := struct {
+				Code      string `json:"partnerCode"`
+				Name      string `json:"name"`
+				PublicKey string `json:"publicKey"`
+			}{args[0], name, string(key)}
+			if body.Name == "" {
+				body.Name = body.Code
+			}
+			made, raw, err := fetch[createdPartner](cmd.Context(), api, http.MethodPost, "/internal/v1/partners", body)
+			if err != nil {
+				return err
+			}
+			c.say("partner %s is created; keep both secrets now, they are not shown again", plain(made.Code))
+			if asJSON {
+				return c.raw(raw)
+			}
+			t := c.table()
+			t.fact("partner code", made.Code)
+			t.fact("secret key", made.SecretKey)
+			t.fact("webhook secret", made.WebhookSecret)
+			if err := t.flush(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(c.out, "\n"+made.PublicKey)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&keyFile, "public-key", "", "the partner's public key, a PEM file")
+	cmd.Flags().StringVar(&name, "name", "", "a name for people; CODE without it")
+	jsonFlag(cmd, &asJSON)
+	_ = cmd.MarkFlagRequired("public-key")
+	_ = cmd.MarkFlagFilename("public-key", "pem")
+	return cmd
+}
+
+func (c *cli) partnerList() *cobra.Command {
+	var f listFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the partners", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd.Context(), c, "/internal/v1/partners", url.Values{}, f,
+				[]string{"PARTNER", "NAME", "STATE", "CREATED"},
+				func(t *table, p partnerItem) { t.row(p.Code, p.Name, stateColour(p.State), clock(p.CreatedAt)) })
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (c *cli) partnerShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show CODE", Short: "Show a partner and its settings", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			p, raw, err := fetch[partnerItem](cmd.Context(), api, http.MethodGet, partnerPath(args[0]), nil)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.raw(raw)
+			}
+			t := c.table()
+			t.fact("partner code", p.Code)
+			t.fact("name", p.Name)
+			t.fact("state", stateColour(p.State))
+			t.fact("created", clock(p.CreatedAt))
+			t.fact("settings", string(p.Settings))
+			return t.flush()
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) partnerSwitch(verb, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " CODE", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.post(cmd.Context(), partnerPath(args[0])+"/"+verb, nil); err != nil {
+				return err
+			}
+			c.say("partner %s is %sd", args[0], verb)
+			return nil
+		},
+	}
+}
+
+func (c *cli) partnerRotateKey() *cobra.Command {
+	var keyFile string
+	cmd := &cobra.Command{
+		Use: "rotate-key CODE --public-key FILE", Short: "Replace a partner's public key; the old one verifies 24 h more",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := os.ReadFile(keyFile)
+			if err != nil {
+				return fmt.Errorf("read --public-key: %w", err)
+			}
+			body := struct {
+				PublicKey string `json:"publicKey"`
+			}{string(key)}
+			if err := c.post(cmd.Context(), partnerPath(args[0])+"/rotate-key", body); err != nil {
+				return err
+			}
+			c.say("partner %s has the new key; the old one verifies 24 h more", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&keyFile, "public-key", "", "the partner's new public key, a PEM file")
+	_ = cmd.MarkFlagRequired("public-key")
+	_ = cmd.MarkFlagFilename("public-key", "pem")
+	return cmd
+}
+
+// post is a call whose answer holds nothing to print.
+func (c *cli) post(ctx context.Context, path string, body any) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	_, err = api.call(ctx, http.MethodPost, path, body)
+	return err
+}

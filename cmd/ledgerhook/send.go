@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+type acceptedEvent struct {
+	EventID     string   `json:"eventId"`
+	DeliveryIDs []string `json:"deliveryIds"`
+	Duplicate   bool     `json:"duplicate"`
+}
+
+func (c *cli) send() *cobra.Command {
+	var kind, file, key string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "send CODE --type T --data FILE|-",
+		Short: "Send one event to a partner",
+		Example: `  ledgerhook send acme --type TopupCard --data topup.json
+  echo '{"id":"tp_1",…}' | ledgerhook send acme --type TopupCard --data -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := c.readFile(file)
+			if err != nil {
+				return fmt.Errorf("read --data: %w", err)
+			}
+			if !json.Valid(data) {
+				return fmt.Errorf("%s is not JSON", file)
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			body := struct {
+				Code string          `json:"partnerCode"`
+				Type string          `json:"webhookType"`
+				Data json.RawMessage `json:"data"`
+				Key  string          `json:"idempotencyKey,omitempty"`
+			}{args[0], kind, data, key}
+			got, raw, err := fetch[acceptedEvent](cmd.Context(), api, http.MethodPost, "/internal/v1/events", body)
+			if err != nil {
+				return err
+			}
+			if got.Duplicate {
+				c.say("known already: nothing is sent again")
+			} else {
+				c.say("accepted: it cannot be lost any more")
+			}
+			if asJSON {
+				return c.raw(raw)
+			}
+			t := c.table()
+			t.fact("event", got.EventID)
+			for _, id := range got.DeliveryIDs {
+				t.fact("delivery", id)
+			}
+			return t.flush()
+		},
+	}
+	cmd.Flags().StringVar(&kind, "type", "", "the webhookType")
+	cmd.Flags().StringVar(&file, "data", "", "a file that holds the event's data as JSON, - for standard input")
+	cmd.Flags().StringVar(&key, "key", "", "an idempotency key; without it the event's own fields make one")
+	jsonFlag(cmd, &asJSON)
+	_ = cmd.MarkFlagRequired("type")
+	_ = cmd.MarkFlagRequired("data")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// readFile reads a file, or standard input where its name is "-".
+func (c *cli) readFile(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(c.in)
+	}
+	return os.ReadFile(name)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledgerhook/app"
+	"ledgerhook/config"
+)
+
+// stopPatience bounds a stop: the drain takes at most 20 s of it.
+const stopPatience = 30 * time.Second
+
+func configFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "config", "", "a YAML file of settings; the environment wins over it")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// load reads the settings; what is wrong with them is named, one after the other.
+func load(file string) (config.Config, error) {
+	cfg, err := config.Load(file, os.Environ())
+	if err != nil {
+		return cfg, fmt.Errorf("the settings: %w", err)
+	}
+	return cfg, nil
+}
+
+func (c *cli) logger(cfg config.Config) *slog.Logger {
+	if cfg.Log == "json" || cfg.Log == "" && !terminal(c.err) {
+		return slog.New(slog.NewJSONHandler(c.err, nil))
+	}
+	return slog.New(slog.NewTextHandler(c.err, nil))
+}
+
+func (c *cli) serve() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the roles of this process: api, worker, dashboard",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := load(file)
+			if err != nil {
+				return err
+			}
+			log := c.logger(cfg)
+			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version})
+			if err != nil {
+				return err
+			}
+			select {
+			case <-cmd.Context().Done():
+				log.Info("stopping: unfinished requests are drained")
+			case <-a.Done():
+			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), stopPatience)
+			defer cancel()
+			if err := a.Stop(ctx); err != nil {
+				return fmt.Errorf("stop: %w", err)
+			}
+			return a.Err()
+		},
+	}
+	configFlag(cmd, &file)
+	return cmd
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// keyPair makes a key pair with keygen and returns its files.
+func keyPair(t *testing.T) (private, public string) {
+	t.Helper()
+	private = filepath.Join(t.TempDir(), "key.pem")
+	run(t, nil, "", "keygen", "--out", private).has(t, exitOK, "")
+	return private, strings.TrimSuffix(private, ".pem") + ".pub.pem"
+}
+
+func TestKeygenWritesAPairAndNeverOverwrites(t *testing.T) {
+	private, public := keyPair(t)
+	info, err := os.Stat(private)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the private key has mode %v, %v", info.Mode(), err)
+	}
+	before, _ := os.ReadFile(private)
+	key, err := signer.ParsePrivateKey(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(public); !bytes.Equal(text, key.PublicPEM()) {
+		t.Error("the public key is not that of the private key")
+	}
+	run(t, nil, "", "keygen", "--out", private).has(t, exitFailed, "exists; keys are never overwritten")
+	if err := os.Remove(public); err != nil {
+		t.Fatal(err)
+	}
+	run(t, nil, "", "keygen", "--out", private).has(t, exitFailed, "key.pem exists")
+	if after, _ := os.ReadFile(private); !bytes.Equal(before, after) {
+		t.Error("the private key was overwritten")
+	}
+}
+
+func TestAPartnersRequestIsSignedAndVerifies(t *testing.T) {
+	private, public := keyPair(t)
+	dir := t.TempDir()
+	body := writeFile(t, dir, "body.json", `{"partnerCode":"P1","userEmail":"an@example.com","cryptoCurrency":"USDT","fiatAmount":5e4,"note":"it's <ok>"}`)
+	run(t, nil, "", "sign", "review-cashout", "--file", body, "--key", private, "--secret", "sk").has(t, exitFailed, "webhookSecretKey is required")
+	body = writeFile(t, dir, "body.json", `{"partnerCode":"P1","userEmail":"an@example.com","cryptoCurrency":"USDT","fiatAmount":5e4,"webhookSecretKey":"w","note":"it's <ok>"}`)
+	got := run(t, nil, "", "sign", "review-cashout", "--file", body, "--key", private, "--secret", "sk", "--url", "https://pay.example/")
+	got.has(t, exitOK, "")
+	if want := "string     P1|an@example.com||50000|USDT|sk\n"; !strings.HasPrefix(got.out, want) {
+		t.Errorf("printed %s\nwant it to begin %s", got.out, want)
+	}
+	if want := "curl -sS 'https://pay.example/api/v2/orders/review-cashout' -H 'Content-Type: application/json'"; !strings.Contains(got.out, want) {
+		t.Errorf("printed %s\nwant it to hold %s", got.out, want)
+	}
+	signed := shellArgument(t, got.out, "--data-binary")
+	if !strings.Contains(signed, `"note":"it's <ok>"`) || !strings.Contains(signed, `"fiatAmount":5e4`) {
+		t.Errorf("the body's members are not as they were: %s", signed)
+	}
+	file := writeFile(t, dir, "signed.json", signed)
+	verify := []string{"verify", "--operation", "review-cashout", "--public-key", public}
+	run(t, nil, "", append(verify, "--secret", "sk", file)...).has(t, exitOK, "")
+	bad := run(t, nil, "", append(verify, "--secret", "other", file)...)
+	bad.has(t, exitBadSignature, "")
+	if !strings.Contains(bad.out, "P1|an@example.com||50000|USDT|other") {
+		t.Errorf("does not show what should have been signed: %s", bad.out)
+	}
+}
+
+// shellArgument lets a shell read the curl line and returns what follows flag.
+func shellArgument(t *testing.T, out, flag string) string {
+	t.Helper()
+	_, line, _ := strings.Cut(out, "curl ")
+	script := `while [ $# -gt 0 ]; do [ "$1" = ` + flag + ` ] && printf %s "$2"; shift; done`
+	got, err := exec.Command("sh", "-c", "set -- "+line+"\n"+script).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
+}
+
+// signedNotification signs data and returns the headers, one a line, and the body.
+func signedNotification(t *testing.T, private, secret string) (headers, body string) {
+	t.Helper()
+	text, err := os.ReadFile(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signer.ParsePrivateKey(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, raw, err := notification(webhook.TopupCard, "evt_1", []byte(`{"status":"Completed","id":"tp_1","amount":1.50}`), key, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n"), string(raw)
+}
+
+func TestAKeptNotificationVerifiesOrTellsWhyNot(t *testing.T) {
+	private, public := keyPair(t)
+	_, other := keyPair(t)
+	secret := signer.NewWebhookSecret()
+	headers, body := signedNotification(t, private, secret)
+	long := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
+	old, err := signer.StandardSignature([]string{secret}, "evt_1", long, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{}
+	for h := range strings.SplitSeq(headers, "\n") {
+		flags = append(flags, "--header", h)
+	}
+	flags = slices.Clip(flags) // every case appends to it
+	request := "POST /hook HTTP/1.1\r\nHost: a\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n" +
+		strings.ReplaceAll(headers, "\n", "\r\n") + "\r\n\r\n" + body
+	for _, test := range []struct {
+		name  string
+		file  string
+		flags []string
+		code  int
+		says  string // on stdout, or on stderr for errors
+	}{
+		{"RSA alone", body, []string{"--public-key", public}, exitOK, "RSA signature  ✓ right"},
+		{"another key", body, []string{"--public-key", other}, exitBadSignature, "✗ wrong  signed by another key"},
+		{"a changed amount", strings.Replace(body, "1.5", "9.5", 1), []string{"--public-key", public}, exitBadSignature, "data is not what was signed"},
+		{"headers from flags", body, append(flags, "--secret", secret), exitOK, "Standard Webhooks  ✓ right  sent "},
+		{"a whole request", request, []string{"--public-key", public, "--secret", secret}, exitOK, "Standard Webhooks  ✓ right"},
+		{"a request whose line ends were changed", strings.ReplaceAll(request, "\r\n", "\n") + "\n", []string{"--secret", secret}, exitOK, "✓ right"},
+		{"the retiring secret beside the new one", body, append(flags, "--secret", signer.NewWebhookSecret(), "--secret", secret), exitOK, "✓ right"},
+		{"another secret", body, append(flags, "--secret", signer.NewWebhookSecret()), exitBadSignature, "another secret, or the body is not byte for byte"},
+		{"a line end an editor added", body + "\n", append(flags, "--secret", secret), exitOK, "without the line end"},
+		{"no headers", body, []string{"--secret", secret}, exitBadSignature, "the header webhook-id is missing: give it with --header"},
+		{"an old one", body, []string{"--secret", secret, "--header", "webhook-id: evt_1", "--header", "webhook-timestamp: " + strconv.FormatInt(long.Unix(), 10),
+			"--header", "webhook-signature: " + old}, exitOK, "sent 2024-01-02 03:04:05; a receiver would refuse it now"},
+		{"a cut request", request[:len(request)-3], []string{"--secret", secret}, exitFailed, "it was cut or changed"},
+		{"something else", "hello", []string{"--secret", secret}, exitFailed, "neither a JSON body nor an HTTP request"},
+		{"a header without a name", body, []string{"--secret", secret, "--header", "x"}, exitUsage, "--header must be like"},
+		{"a private key", body, []string{"--public-key", private}, exitFailed, "this is a private key"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := run(t, nil, test.file, append(append([]string{"verify"}, test.flags...), "-")...)
+			got.has(t, test.code, "")
+			if !strings.Contains(got.out+got.errors, test.says) {
+				t.Errorf("does not say %q:\n%s%s", test.says, got.out, got.errors)
+			}
+			if strings.Contains(got.out+got.errors, secret) {
+				t.Error("shows the secret")
+			}
+		})
+	}
+}
+
+func TestAListenerVerifiesPrintsAndAnswersAsTold(t *testing.T) {
+	private, public := keyPair(t)
+	secret := signer.NewWebhookSecret()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := command(ctx, t, nil, "listen", "--addr", "127.0.0.1:0", "--public-key", public, "--secret", secret, "--fail-first", "1", "--status", "204")
+	errs, _ := cmd.StderrPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	messages, lines := bufio.NewScanner(errs), bufio.NewScanner(out)
+	messages.Scan()
+	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(messages.Text())
+
+	headers, body := signedNotification(t, private, secret)
+	post := func(body string) int {
+		req, _ := http.NewRequest(http.MethodPost, url+"/any/path", strings.NewReader(body))
+		for h := range strings.SplitSeq(headers, "\n") {
+			name, value, _ := strings.Cut(h, ": ")
+			req.Header.Set(name, value)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	for i, test := range []struct {
+		body   string
+		status int
+		line   string
+	}{
+		{body, 503, "✓ rsa  ✓ standard"}, {body, 204, "✓ rsa  ✓ standard  seen 2 times"},
+		{strings.Replace(body, "1.5", "2.5", 1), 401, "✗ rsa  ✗ standard"},
+	} {
+		if got := post(test.body); got != test.status {
+			t.Errorf("request %d: answered %d, want %d", i, got, test.status)
+		}
+		lines.Scan()
+		if line := lines.Text(); !strings.Contains(line, test.line) || !strings.Contains(line, strconv.Itoa(test.status)) {
+			t.Errorf("request %d: printed %q, want %q in it", i, line, test.line)
+		}
+		lines.Scan()
+		if !strings.Contains(lines.Text(), test.body) {
+			t.Errorf("request %d: printed %q, want the body", i, lines.Text())
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	messages.Scan()
+	if want := "3 requests, 1 refused"; !strings.Contains(messages.Text(), want) {
+		t.Errorf("ended with %q, want %q", messages.Text(), want)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("Ctrl-C is how a listener ends: %v", err)
+	}
+}
+
+func TestVersionAndCompletionNeedNothing(t *testing.T) {
+	if got := run(t, nil, "", "version"); got.code != exitOK || !strings.HasPrefix(got.out, "ledgerhook  dev\n") {
+		t.Errorf("version: %+v", got)
+	}
+	if got := run(t, nil, "", "completion", "bash"); got.code != exitOK || !strings.Contains(got.out, "complete ") {
+		t.Errorf("completion exits %d", got.code)
+	}
+	got := run(t, nil, "", "__complete", "deliveries", "list", "--state", "")
+	if !strings.Contains(got.out, "exhausted\n") {
+		t.Errorf("states are not completed: %s", got.out)
+	}
+}
+
+func TestHealthAsksTheServerItself(t *testing.T) {
+	s := newServer(t, map[string][]string{"GET /healthz": {`200 {}`, `503 {}`}})
+	env := []string{"LEDGERHOOK_URL=" + s.URL}
+	run(t, env, "", "doctor", "--health").has(t, exitOK, "healthy")
+	run(t, env, "", "doctor", "--health").has(t, exitFailed, "not healthy")
+	internal := []string{"LEDGERHOOK_INTERNAL_LISTEN=0.0.0.0:" + s.URL[strings.LastIndex(s.URL, ":")+1:]}
+	run(t, internal, "", "doctor", "--health").has(t, exitFailed, s.URL+" answered 503")
+	run(t, []string{"LEDGERHOOK_RETENTION=soon"}, "", "doctor", "--health").has(t, exitFailed, "LEDGERHOOK_RETENTION")
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledgerhook/signer"
+)
+
+func (c *cli) verify() *cobra.Command {
+	var keyFile, operation string
+	var secrets, headers []string
+	cmd := &cobra.Command{
+		Use:   "verify FILE|-",
+		Short: "Verify a notification or a partner's request that was kept",
+		Long: `Verifies a notification: its RSA signature with the gateway's public key, its
+Standard Webhooks headers with the partner's webhook secret, or both. FILE holds
+the body, exactly as it came, or a whole HTTP request with its headers.
+Exits 7 when a signature is wrong. The age of the timestamp is told, not judged.
+
+With --operation it verifies a partner's request: --public-key is the partner's
+and --secret its secret key.`,
+		Example: `  ledgerhook verify --public-key gateway.pub.pem body.json
+  ledgerhook verify --secret whsec_… request.http
+  ledgerhook verify --secret whsec_… --header 'webhook-id: evt_…' \
+    --header 'webhook-timestamp: 1700000000' --header 'webhook-signature: v1,…' body.json
+  ledgerhook verify --operation access-token --public-key partner.pub.pem --secret KEY body.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if keyFile == "" && len(secrets) == 0 {
+				return usage("verify needs --public-key, --secret or both")
+			}
+			public, err := readPublicKey(keyFile)
+			if err != nil {
+				return err
+			}
+			raw, err := c.readFile(args[0])
+			if err != nil {
+				return fmt.Errorf("read what to verify: %w", err)
+			}
+			got, err := readCapture(raw, headers)
+			if err != nil {
+				return err
+			}
+			if operation != "" {
+				return c.judgeRequest(signer.Operation(operation), got.body, public, secrets)
+			}
+			if err := checkSecrets(secrets); err != nil {
+				return err
+			}
+			return c.judge(got, public, secrets)
+		},
+	}
+	cmd.Flags().StringVar(&operation, "operation", "", "the partner operation whose request FILE holds")
+	cmd.Flags().StringVar(&keyFile, "public-key", "", "the gateway's public key, a PEM file")
+	cmd.Flags().StringArrayVar(&secrets, "secret", nil, "a webhook secret, whsec_…; may be given more than once")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header of the request, 'name: value'; may be given more than once")
+	_ = cmd.MarkFlagFilename("public-key", "pem")
+	_ = cmd.RegisterFlagCompletionFunc("operation", cobra.FixedCompletions(operations(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+var (
+	right = cell{"✓ right", green}
+	wrong = cell{"✗ wrong", red}
+)
+
+// judge prints a line for each check that was asked for.
+func (c *cli) judge(got capture, public *rsa.PublicKey, secrets []string) error {
+	t := c.table()
+	failed := false
+	if public != nil {
+		if err := signer.VerifyNotification(public, got.body); err != nil {
+			failed = true
+			t.row("RSA signature", wrong, rsaAdvice(got.body, err))
+		} else {
+			t.row("RSA signature", right, "by "+signer.KeyID(public))
+		}
+	}
+	if len(secrets) > 0 {
+		note, err := checkStandard(secrets, got)
+		if err != nil {
+			failed = true
+			t.row("Standard Webhooks", wrong, err.Error())
+		} else {
+			t.row("Standard Webhooks", right, note)
+		}
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if failed {
+		return silent(exitBadSignature)
+	}
+	return nil
+}
+
+func rsaAdvice(body []byte, err error) string {
+	if err.Error() == signer.ErrSignature.Error() {
+		return "signed by another key, or data is not what was signed"
+	}
+	return err.Error()
+}
+
+// checkStandard verifies at the moment the notification says it was sent.
+func checkStandard(secrets []string, got capture) (note string, err error) {
+	seconds, err := strconv.ParseInt(got.header.Get(signer.HeaderTimestamp), 10, 64)
+	sent := time.Unix(seconds, 0)
+	if err != nil {
+		sent = time.Now() // no moment to go by: the check says what is missing
+	}
+	err = signer.VerifyStandard(secrets, got.header, got.body, sent)
+	if trimmed := bytes.TrimRight(got.body, "\r\n"); err != nil && len(trimmed) < len(got.body) &&
+		signer.VerifyStandard(secrets, got.header, trimmed, sent) == nil {
+		return "without the line end that the file has after the body" + age(sent), nil
+	}
+	if err != nil {
+		return "", standardAdvice(got.header, err)
+	}
+	return "sent " + clock(sent) + age(sent), nil
+}
+
+func standardAdvice(h http.Header, err error) error {
+	for _, name := range []string{signer.HeaderID, signer.HeaderTimestamp, signer.HeaderSignature} {
+		if h.Get(name) == "" {
+			return fmt.Errorf("the header %s is missing: give it with --header, or a file with the whole request", name)
+		}
+	}
+	return fmt.Errorf("%w: another secret, or the body is not byte for byte what was sent", err)
+}
+
+// age says so when a receiver would refuse the notification by now.
+func age(sent time.Time) string {
+	if old := time.Since(sent); old > signer.Tolerance || old < -signer.Tolerance {
+		return fmt.Sprintf("; a receiver would refuse it now, it takes at most %v of difference", signer.Tolerance)
+	}
+	return ""
+}
+
+// judgeRequest verifies the request of a partner operation.
+func (c *cli) judgeRequest(op signer.Operation, body []byte, public *rsa.PublicKey, secrets []string) error {
+	if operationPaths[op] == "" {
+		return usage("--operation must be one of %s", strings.Join(operations(), ", "))
+	}
+	if public == nil || len(secrets) != 1 {
+		return usage("--operation needs the partner's --public-key and its secret key as --secret")
+	}
+	request, err := signer.ReadRequest(op, body)
+	if err != nil {
+		return fmt.Errorf("the request: %w", err)
+	}
+	t := c.table()
+	err = request.Verify(secrets[0], public)
+	if err == nil {
+		t.row("RSA signature", right, "by "+signer.KeyID(public))
+		return t.flush()
+	}
+	t.row("RSA signature", wrong, "signed by another key, or over another text than")
+	for _, text := range request.Candidates(secrets[0]) {
+		t.row(cell{"", grey}, cell{"", grey}, text)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return silent(exitBadSignature)
+}
