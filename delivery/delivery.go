@@ -56,3 +56,17 @@ type Ledger interface {
 	// and may be repeated: only the first of a generation counts.
 	Record(ctx context.Context, r Result) error
 }
+
+// Queued is a delivery that the ledger says is in the queue.
+type Queued struct {
+	Ticket
+	At time.Time // since when
+}
+
+// InFlight is a delivery that a worker has claimed and not recorded. Its Job
+// holds no data, URL or secrets.
+type InFlight struct {
+	Job       Job
+	WorkerID  string
+	ClaimedAt time.Time
+}

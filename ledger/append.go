@@ -13,28 +13,9 @@ import (
 	"ledgerhook/webhook"
 )
 
-// NewEvent is an event that is to be appended.
-type NewEvent struct {
-	Event          webhook.Event // ID, KeyID and CreatedAt set; Signatures and flags are filled in
-	IdempotencyKey string
-	DefaultKey     bool   // the key was derived from the data, not given by the caller
-	Digest         []byte // of everything that must be equal under one key
-	// EndpointID restricts the event to one endpoint and bypasses its gate: a test.
-	EndpointID string
-}
-
-// Appended is the answer to an event.
-type Appended struct {
-	EventID     string
-	DeliveryIDs []string
-	Duplicate   bool // nothing was stored: an earlier event with this key is answered
-	Filtered    bool // the partner's endpoints take other types only
-	Unexpected  bool
-}
-
 type appendOp struct {
-	NewEvent
-	result Appended
+	delivery.NewEvent
+	result delivery.Appended
 
 	// found by openEvents
 	fresh     bool
@@ -46,12 +27,29 @@ type appendOp struct {
 // endpoint that takes it, in one transaction with what else has gathered. Once
 // it returns without error nothing can lose them. The same key with other
 // content is a Conflict, an unknown partner NotFound.
-func (l *Ledger) Append(ctx context.Context, e NewEvent) (Appended, error) {
-	op := &operation{append: &appendOp{NewEvent: e}}
-	if err := l.writer.submit(ctx, op); err != nil {
-		return Appended{}, err
+func (l *Ledger) Append(ctx context.Context, e delivery.NewEvent) (delivery.Appended, error) {
+	answers, errs := l.AppendAll(ctx, []delivery.NewEvent{e})
+	return answers[0], errs[0]
+}
+
+// AppendAll appends events in their order, each by itself: errs[i] says what
+// became of the i-th.
+func (l *Ledger) AppendAll(ctx context.Context, events []delivery.NewEvent) (answers []delivery.Appended, errs []error) {
+	answers, errs = make([]delivery.Appended, len(events)), make([]error, len(events))
+	ops := make([]*operation, len(events))
+	for i, e := range events {
+		ops[i] = &operation{append: &appendOp{NewEvent: e}}
+		errs[i] = l.writer.hand(ctx, ops[i])
 	}
-	return op.append.result, nil
+	for i, op := range ops {
+		if errs[i] == nil {
+			errs[i] = l.writer.wait(ctx, op)
+		}
+		if errs[i] == nil {
+			answers[i] = op.append.result
+		}
+	}
+	return answers, errs
 }
 
 // partnerCodeAndKey identifies an idempotency key.
@@ -112,7 +110,7 @@ func (b *batch) fresh() []*operation {
 func (b *batch) findReceivers(ctx context.Context) error {
 	codes := map[string]bool{}
 	for _, op := range b.appends {
-		op.append.fresh, op.append.endpoints, op.append.homeless, op.append.result = false, nil, false, Appended{}
+		op.append.fresh, op.append.endpoints, op.append.homeless, op.append.result = false, nil, false, delivery.Appended{}
 		codes[op.append.Event.PartnerCode] = true
 	}
 	type receiver struct {
@@ -219,7 +217,7 @@ func (b *batch) takeKeys(ctx context.Context) error {
 		case s.eventID == a.Event.ID && inserted[a.key()]:
 			a.fresh = true
 		default: // ours after all if an earlier commit of this very event lost its answer
-			a.result = Appended{EventID: s.eventID, Duplicate: s.eventID != a.Event.ID}
+			a.result = delivery.Appended{EventID: s.eventID, Duplicate: s.eventID != a.Event.ID}
 		}
 	}
 	return nil
@@ -270,7 +268,7 @@ func (b *batch) takeObjects(ctx context.Context) error {
 			if err := b.pointKey(ctx, a, was.eventID); err != nil {
 				return err
 			}
-			a.fresh, a.result = false, Appended{EventID: was.eventID, Duplicate: true}
+			a.fresh, a.result = false, delivery.Appended{EventID: was.eventID, Duplicate: true}
 			continue
 		}
 		a.Event.Unexpected = !webhook.Expected(a.Event.Type, was.status, a.Event.Status)
@@ -347,7 +345,7 @@ func (b *batch) appendTo(ctx context.Context) error {
 	var made []newDelivery
 	for _, op := range b.fresh() {
 		a := op.append
-		a.result = Appended{EventID: a.Event.ID, Filtered: a.Event.Filtered, Unexpected: a.Event.Unexpected}
+		a.result = delivery.Appended{EventID: a.Event.ID, Filtered: a.Event.Filtered, Unexpected: a.Event.Unexpected}
 		if a.homeless {
 			made = append(made, newDelivery{Delivery: a.delivery("", 0, webhook.Pending)})
 			a.result.DeliveryIDs = []string{made[len(made)-1].ID}

@@ -5,32 +5,23 @@ import (
 	"database/sql"
 	"time"
 
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-// AuditEntry is one act of somebody who may act.
-type AuditEntry struct {
-	ID     string // aud_…
-	At     time.Time
-	Actor  string // who: "api" for the internal API's token
-	Action string // what, like "endpoint.pause"
-	Target string // the id or code acted on
-	Detail string // more in words, without secrets
-}
-
 // Audit writes an entry; ID and At are filled in.
-func (l *Ledger) Audit(ctx context.Context, e AuditEntry) error {
+func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO audit (id, at, actor, action, target, detail) VALUES ($1, $2, $3, $4, $5, $6)",
 		webhook.NewID(webhook.AuditPrefix), micros(time.Now()), e.Actor, e.Action, e.Target, e.Detail)
 	return l.broken(err)
 }
 
 // AuditEntries lists entries, newest first, and the cursor of the next page.
-func (l *Ledger) AuditEntries(ctx context.Context, cursor string, limit int) (found []AuditEntry, next string, err error) {
+func (l *Ledger) AuditEntries(ctx context.Context, cursor string, limit int) (found []partners.AuditEntry, next string, err error) {
 	t := new(text).add("SELECT id, at, actor, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?",
 		before(cursor, time.Time{}, webhook.AuditPrefix), limit+1)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
-		var e AuditEntry
+		var e partners.AuditEntry
 		err := rows.Scan(&e.ID, timeColumn{&e.At}, &e.Actor, &e.Action, &e.Target, &e.Detail)
 		found = append(found, e)
 		return err

@@ -5,17 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/webhook"
 )
-
-// Placed is a delivery and the window it passes through, which together tell
-// what it waits for. The window of a delivery without endpoint is zero.
-type Placed struct {
-	webhook.Delivery
-	Window webhook.Window
-}
 
 const placedColumns = `d.id, d.event_id, d.endpoint_id, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
 	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
@@ -24,7 +17,7 @@ const placedColumns = `d.id, d.event_id, d.endpoint_id, d.partner_code, d.webhoo
 
 const placedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
 
-func placedFields(p *Placed) []any {
+func placedFields(p *delivery.Placed) []any {
 	return append(deliveryFields(&p.Delivery), &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed)
 }
 
@@ -35,9 +28,9 @@ func selectPlaced(where string, args ...any) *text {
 	return t.add("SELECT "+placedColumns+placedFrom+" WHERE "+where, args...)
 }
 
-func (t *text) placed(ctx context.Context, q querier) (found []Placed, err error) {
+func (t *text) placed(ctx context.Context, q querier) (found []delivery.Placed, err error) {
 	err = t.query(ctx, q, func(rows *sql.Rows) error {
-		var p Placed
+		var p delivery.Placed
 		err := rows.Scan(placedFields(&p)...)
 		found = append(found, p)
 		return err
@@ -46,19 +39,19 @@ func (t *text) placed(ctx context.Context, q querier) (found []Placed, err error
 }
 
 // Delivery returns one delivery, or NotFound.
-func (l *Ledger) Delivery(ctx context.Context, id string) (Placed, error) {
+func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, error) {
 	found, err := selectPlaced("d.id = ?", id).placed(ctx, l.read)
 	if err == nil && len(found) == 0 {
-		return Placed{}, webhook.NotFound("delivery", id)
+		return delivery.Placed{}, webhook.NotFound("delivery", id)
 	}
 	if err != nil {
-		return Placed{}, l.broken(err)
+		return delivery.Placed{}, l.broken(err)
 	}
 	return found[0], nil
 }
 
 // EventDeliveries lists all deliveries of one event, oldest first.
-func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]Placed, error) {
+func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
 	found, err := selectPlaced("d.event_id = ?", eventID).add(" ORDER BY d.id").placed(ctx, l.read)
 	return found, l.broken(err)
 }
@@ -75,25 +68,11 @@ func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webho
 	return found, l.broken(err)
 }
 
-// DeliveryFilter narrows a list of deliveries. Empty fields do not.
-type DeliveryFilter struct {
-	PartnerCode  string
-	EndpointID   string
-	State        webhook.State // as shown: Held and Pending are told apart
-	Type         webhook.Type
-	StatusCode   int
-	ErrorClass   webhook.ErrorClass
-	Reference    string // an event id or an object id
-	Since, Until time.Time
-	Cursor       string // list what is older than this delivery
-	Limit        int
-}
-
 // closed is the condition that a delivery's window lets nothing leave.
 const closed = "(d.endpoint_id = '' OR w.paused OR w.disabled OR w.partner_disabled OR w.removed)"
 
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
-func (l *Ledger) Deliveries(ctx context.Context, f DeliveryFilter) (found []Placed, next string, err error) {
+func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
 	t := selectPlaced("d.id < ?", before(f.Cursor, f.Until, webhook.DeliveryPrefix))
 	t.since("d.id", webhook.DeliveryPrefix, f.Since)
 	t.equal("d.partner_code", f.PartnerCode)

@@ -85,6 +85,9 @@ func (l *Ledger) openSQLite(dir string) error {
 	return nil
 }
 
+// ErrInUse marks a data directory that another process holds.
+var ErrInUse = errors.New("the data directory is in use")
+
 // lockDir takes the data directory for this process and writes down who holds it.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
@@ -95,7 +98,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := io.ReadAll(io.LimitReader(file, 64))
 		_ = file.Close()
-		return nil, fmt.Errorf("the data directory %s is in use by process %s: stop that one first, or set LEDGERHOOK_DATA_DIR", dir, strings.TrimSpace(string(holder)))
+		return nil, fmt.Errorf("%w by process %s: %s", ErrInUse, strings.TrimSpace(string(holder)), dir)
 	}
 	if err := file.Truncate(0); err != nil {
 		return nil, errors.Join(err, file.Close())

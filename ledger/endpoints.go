@@ -279,3 +279,15 @@ func (b *batch) cancelWaiting(ctx context.Context, w *window) error {
 	}
 	return nil
 }
+
+// EndpointURLs lists the different URLs of all endpoints, at most limit.
+func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, err error) {
+	err = new(text).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit).
+		query(ctx, l.read, func(rows *sql.Rows) error {
+			var url string
+			err := rows.Scan(&url)
+			urls = append(urls, url)
+			return err
+		})
+	return urls, l.broken(err)
+}

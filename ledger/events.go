@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/webhook"
 )
 
@@ -26,18 +27,8 @@ func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err err
 	return e, l.broken(err)
 }
 
-// EventFilter narrows a list of events. Empty fields do not.
-type EventFilter struct {
-	PartnerCode  string
-	Type         webhook.Type
-	Reference    string // an object id
-	Since, Until time.Time
-	Cursor       string // list what is older than this event
-	Limit        int
-}
-
 // Events lists events, newest first, and the cursor of the next page.
-func (l *Ledger) Events(ctx context.Context, f EventFilter) (found []webhook.Event, next string, err error) {
+func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []webhook.Event, next string, err error) {
 	t := new(text).add("SELECT "+eventColumns+" FROM events WHERE id < ?", before(f.Cursor, f.Until, webhook.EventPrefix))
 	t.since("id", webhook.EventPrefix, f.Since)
 	t.equal("partner_code", f.PartnerCode)

@@ -44,19 +44,13 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	})
 }
 
-// Overdue is a queued delivery and since when it is.
-type Overdue struct {
-	delivery.Ticket
-	QueuedAt time.Time
-}
-
-// QueuedBefore lists deliveries that are queued since before t, oldest first.
-func (l *Ledger) QueuedBefore(ctx context.Context, t time.Time, limit int) (found []Overdue, err error) {
-	q := new(text).add("SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND queued_at < ? AND state = 'queued' ORDER BY queued_at LIMIT ?", micros(t), limit)
+// Queued lists at most limit deliveries that are queued, longest first.
+func (l *Ledger) Queued(ctx context.Context, limit int) (found []delivery.Queued, err error) {
+	q := new(text).add("SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued' ORDER BY queued_at LIMIT ?", limit)
 	err = q.query(ctx, l.read, func(rows *sql.Rows) error {
-		var o Overdue
-		err := rows.Scan(&o.DeliveryID, &o.Generation, &o.EndpointID, timeColumn{&o.QueuedAt})
-		found = append(found, o)
+		var d delivery.Queued
+		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, timeColumn{&d.At})
+		found = append(found, d)
 		return err
 	})
 	return found, l.broken(err)
@@ -114,20 +108,13 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 	return l.broken(err)
 }
 
-// InFlight is a delivery that a worker has claimed and not recorded.
-type InFlight struct {
-	Job       delivery.Job
-	WorkerID  string
-	ClaimedAt time.Time
-}
-
 // Abandoned lists deliveries that are being sent by workers that are dead, and
 // those that workerID itself claimed before claimedBefore.
-func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []InFlight, err error) {
+func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
 	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
 		l.clock+" - ?)) ORDER BY queued_at LIMIT ?", workerID, micros(claimedBefore), workerID, workerSilence.Microseconds(), limit)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
-		var f InFlight
+		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)
 		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
 		found = append(found, f)
@@ -149,4 +136,15 @@ func (l *Ledger) SetQueueEpoch(ctx context.Context, shard, epoch string) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
 		shard, epoch)
 	return l.broken(err)
+}
+
+// ClockSkew is how far this machine's clock is ahead of the database's.
+func (l *Ledger) ClockSkew(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	var theirs int64
+	if err := l.read.QueryRowContext(ctx, "SELECT "+l.clock).Scan(&theirs); err != nil {
+		return 0, l.broken(err)
+	}
+	ours := began.Add(time.Since(began) / 2)
+	return ours.Sub(fromMicros(theirs)), nil
 }

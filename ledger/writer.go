@@ -45,10 +45,9 @@ type writer struct {
 	admitted func([]delivery.Ticket)
 	followUp []*operation // what a batch found it must do next, by the writer alone
 
-	stopping  chan struct{}
-	stopOnce  sync.Once
-	submitted sync.WaitGroup
-	finished  chan struct{}
+	stopping chan struct{}
+	stopOnce sync.Once
+	finished chan struct{}
 }
 
 func startWriter(l *Ledger, admitted func([]delivery.Ticket)) *writer {
@@ -71,26 +70,39 @@ var errClosed = &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledg
 // submit runs op in the next batch and returns its error. If ctx ends first
 // the caller gives up; the operation may still be done.
 func (w *writer) submit(ctx context.Context, op *operation) error {
+	if err := w.hand(ctx, op); err != nil {
+		return err
+	}
+	return w.wait(ctx, op)
+}
+
+// hand puts op behind those handed over before it.
+func (w *writer) hand(ctx context.Context, op *operation) error {
 	op.done = make(chan struct{})
 	select {
 	case w.queue <- op:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.stopping:
 		return errClosed
 	}
+}
+
+// wait returns the error of an operation that was handed over.
+func (w *writer) wait(ctx context.Context, op *operation) error {
 	select {
 	case <-op.done:
 		return op.err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.finished:
-		select {
-		case <-op.done:
-			return op.err
-		default:
-			return errClosed
-		}
+	}
+	select {
+	case <-op.done:
+		return op.err
+	default:
+		return errClosed
 	}
 }
 
@@ -253,7 +265,9 @@ func (b *batch) alter(ctx context.Context) error {
 	return nil
 }
 
-// alterWindows runs do with the windows of endpoints locked, in the next batch.
+// alterWindows runs do with the windows of endpoints locked, in the next
+// batch. It waits for the batch whatever happens to ctx, since do's results
+// belong to the caller.
 func (l *Ledger) alterWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
-	return l.writer.submit(ctx, &operation{alter: &alterOp{endpoints, do}})
+	return l.writer.submit(context.WithoutCancel(ctx), &operation{alter: &alterOp{endpoints, do}})
 }

@@ -165,9 +165,9 @@ func (b *Bench) Endpoint(t *testing.T, code string, maxInFlight int, types ...we
 }
 
 // NewEvent is a top-up event of an object, due to be appended.
-func NewEvent(partner, object, status string) ledger.NewEvent {
+func NewEvent(partner, object, status string) delivery.NewEvent {
 	id := webhook.NewID(webhook.EventPrefix)
-	return ledger.NewEvent{
+	return delivery.NewEvent{
 		Event: webhook.Event{
 			ID: id, PartnerCode: partner, Type: webhook.TopupCard, ObjectID: object, Subject: "card_1", Status: status,
 			Data: []byte(`{"id":"` + object + `"}`), KeyID: "key_1", CreatedAt: time.Now(),

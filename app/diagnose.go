@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ledgerhook/config"
+	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string
+	OK     bool
+	Detail string // what is there, or what to do
+}
+
+// maxSkew is how far this machine's clock may be from the database's.
+const maxSkew = time.Second
+
+// Diagnose looks at the stores, keys, clock and egress of a configuration. It
+// changes nothing and needs no running server; it may run beside one.
+func Diagnose(ctx context.Context, cfg config.Config) []Check {
+	d := &diagnosis{cfg: cfg}
+	d.ledger(ctx)
+	d.queue(ctx)
+	return d.checks
+}
+
+type diagnosis struct {
+	cfg    config.Config
+	checks []Check
+}
+
+func (d *diagnosis) add(name string, err error, detail string) {
+	if err != nil {
+		detail = err.Error()
+	}
+	d.checks = append(d.checks, Check{Name: name, OK: err == nil, Detail: detail})
+}
+
+func (d *diagnosis) ledger(ctx context.Context) {
+	if d.cfg.DatabaseURL == "" {
+		if _, err := os.Stat(filepath.Join(d.cfg.DataDir, "ledger.db")); errors.Is(err, os.ErrNotExist) {
+			d.add("ledger", nil, "none yet: the first \"ledgerhook serve\" makes it in "+d.cfg.DataDir)
+			return
+		}
+	}
+	l, err := ledger.Open(ctx, ledgerOptions(d.cfg, slog.New(slog.DiscardHandler)))
+	if errors.Is(err, ledger.ErrInUse) {
+		d.add("ledger", nil, err.Error()+" (a running server; its /readyz says more)")
+		return
+	}
+	d.add("ledger", err, "reachable, with this program's schema")
+	if err != nil {
+		return
+	}
+	defer func() { _ = l.Close() }()
+	d.keys(ctx, l)
+	skew, err := l.ClockSkew(ctx)
+	if err == nil && skew.Abs() > maxSkew {
+		err = fmt.Errorf("this machine's clock is %s from the database's: run a time service on both", skew.Round(time.Millisecond))
+	}
+	d.add("clock", err, fmt.Sprintf("within %s of the database's", max(skew.Abs(), time.Millisecond).Round(time.Millisecond)))
+	d.egress(ctx, l)
+}
+
+func (d *diagnosis) keys(ctx context.Context, l *ledger.Ledger) {
+	a := &App{config: d.cfg, ledger: l}
+	if err := a.openSecrets(ctx); err != nil {
+		d.add("keys", err, "")
+		return
+	}
+	if err := l.CheckMasterKey(ctx, a.box); err != nil {
+		d.add("keys", err, "")
+		return
+	}
+	ring := &keyring{ledger: l, box: a.box, keys: map[string]*signer.Key{}}
+	err := ring.load(ctx)
+	detail := "the master key fits; no signing key yet, the first \"ledgerhook serve\" makes it"
+	if ring.active != nil {
+		detail = "the master key fits; notifications are signed with " + ring.active.ID()
+	}
+	d.add("keys", err, detail)
+}
+
+// egress checks that the partners' URLs still lead to addresses that may be
+// dialled.
+func (d *diagnosis) egress(ctx context.Context, l *ledger.Ledger) {
+	urls, err := l.EndpointURLs(ctx, 50)
+	if err != nil {
+		d.add("egress", err, "")
+		return
+	}
+	judge := guard.New(d.cfg.AllowCIDRs)
+	var wrong []string
+	for _, u := range urls {
+		if err := judge.CheckURL(ctx, u, net.DefaultResolver); err != nil {
+			wrong = append(wrong, u+": "+strings.TrimPrefix(err.Error(), "/url "))
+		}
+	}
+	if len(wrong) > 0 {
+		err = &webhook.Error{Message: fmt.Sprintf("%d of %d endpoint URLs may not be dialled: %s", len(wrong), len(urls), strings.Join(wrong, "; "))}
+	}
+	d.add("egress", err, fmt.Sprintf("%d endpoint URLs looked at, all may be dialled", len(urls)))
+}
+
+func (d *diagnosis) queue(ctx context.Context) {
+	if d.cfg.RedisURL == "" {
+		d.add("queue", nil, "embedded")
+		return
+	}
+	q, err := queue.Open(ctx, queue.Options{URL: d.cfg.RedisURL, Timeout: d.cfg.Timeout, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		d.add("queue", err, "")
+		return
+	}
+	defer func() { _ = q.Close() }()
+	policy := q.EvictionPolicy(ctx)
+	if policy != "" && policy != "noeviction" {
+		err = fmt.Errorf("redis may evict queued deliveries: set its maxmemory-policy to noeviction, it is %s", policy)
+	}
+	d.add("queue", err, "reachable")
+}

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/queue"
+	"ledgerhook/web"
+)
+
+// startMetrics makes the process's own registry.
+func (a *App) startMetrics(context.Context) error {
+	a.registry = prometheus.NewRegistry()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_build_info", Help: "1, with the version as a label."}, []string{"version"})
+	build.WithLabelValues(a.version).Set(1)
+	a.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a.deliveryMetrics = delivery.NewMetrics(a.registry)
+	a.webMetrics = web.NewMetrics(a.registry)
+	return nil
+}
+
+// mountObservation mounts what every role answers on its internal listener.
+func (a *App) mountObservation(mux *http.ServeMux) {
+	mux.Handle("GET /metrics", web.Quiet(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{Registry: a.registry})))
+	mux.Handle("GET /healthz", web.Quiet(a.health.Live()))
+	mux.Handle("GET /readyz", web.Quiet(a.health.Ready()))
+}
+
+// queueCollector reads the state of the queue and of the worker's slots when
+// it is asked for.
+type queueCollector struct {
+	queue  *queue.Queue
+	worker *delivery.Worker
+	slots  int
+
+	depth, inFlight, total, busy *prometheus.Desc
+}
+
+func newQueueCollector(q *queue.Queue, w *delivery.Worker, slots int) *queueCollector {
+	return &queueCollector{queue: q, worker: w, slots: slots,
+		depth:    prometheus.NewDesc("ledgerhook_queue_depth", "Tasks in the queue.", []string{"queue", "state"}, nil),
+		inFlight: prometheus.NewDesc("ledgerhook_delivery_in_flight", "Deliveries that this process is sending.", []string{"queue"}, nil),
+		total:    prometheus.NewDesc("ledgerhook_worker_slots", "Deliveries that this process can send at once.", []string{"queue"}, nil),
+		busy:     prometheus.NewDesc("ledgerhook_worker_slots_busy", "Slots in use.", []string{"queue"}, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *queueCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- c.depth
+	to <- c.inFlight
+	to <- c.total
+	to <- c.busy
+}
+
+// Collect implements prometheus.Collector. An unreachable queue has no depth,
+// rather than one of 0.
+func (c *queueCollector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	busy := c.worker.InFlightBy(c.queue.ShardOf)
+	for _, shard := range c.queue.Shards() {
+		gauge(c.inFlight, float64(busy[shard]), shard)
+		gauge(c.busy, float64(busy[shard]), shard)
+		gauge(c.total, float64(c.queue.SlotsPerShard(c.slots)), shard)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	depths, err := c.queue.Depths(ctx)
+	if err != nil {
+		return
+	}
+	for _, d := range depths {
+		gauge(c.depth, float64(d.Pending), d.Shard, "pending")
+		gauge(c.depth, float64(d.Active), d.Shard, "active")
+		gauge(c.depth, float64(d.Scheduled), d.Shard, "scheduled")
+	}
+}

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/sender"
+	"ledgerhook/webhook"
+)
+
+// drainTime is how long a stopping process waits for what it is sending.
+const drainTime = 20 * time.Second
+
+// startWorker runs the worker role: fetching and sending, and keeping the
+// ledger and the queue in step.
+func (a *App) startWorker(ctx context.Context) error {
+	if !a.config.Roles.Worker {
+		return nil
+	}
+	if a.ledger.Embedded() {
+		if err := a.ledger.EndLeases(ctx); err != nil {
+			return err
+		}
+	}
+	id := webhook.NewID(webhook.WorkerPrefix)
+	if err := a.startHeartbeat(ctx, id); err != nil {
+		return err
+	}
+	out := sender.New(sender.Options{Guard: guard.New(a.config.AllowCIDRs), UserAgent: "Ledgerhook/" + a.version, Timeout: a.config.Timeout})
+	a.cleanups.add("close connections to partners", func(context.Context) error { out.Close(); return nil })
+	policy := webhook.RetryPolicy{Waits: a.config.Retry}
+	worker := delivery.NewWorker(delivery.WorkerOptions{
+		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy, Timeout: a.config.Timeout,
+		Metrics: a.deliveryMetrics, Log: a.log,
+	})
+	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
+	keeper := &delivery.Keeper{Books: a.ledger, Epochs: a.ledger, Queue: a.queue, Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
+	a.background("stop keeping", keeper.Run)
+	a.background("stop housekeeping", a.keepHouse)
+
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	servers, err := a.queue.Serve(running, a.config.Concurrency, worker.Deliver)
+	if err != nil {
+		cancel()
+		return err
+	}
+	a.cleanups.add("drain deliveries", func(context.Context) error {
+		servers.Stop()
+		if left := waitIdle(worker, drainTime); left > 0 {
+			a.log.Warn("deliveries were cut off: their outcome is unknown and they are sent again", "deliveries", left)
+		}
+		cancel()
+		servers.Shutdown()
+		return nil
+	})
+	return nil
+}
+
+// waitIdle waits until the worker is at nothing, at most limit, and returns
+// what it is still at.
+func waitIdle(w *delivery.Worker, limit time.Duration) int {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(limit)
+	for w.InFlight() > 0 {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return w.InFlight()
+		}
+	}
+	return 0
+}
+
+// background runs do until cleanup, and waits for its end there.
+func (a *App) background(name string, do func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { do(ctx) })
+	a.cleanups.add(name, func(context.Context) error {
+		cancel()
+		done.Wait()
+		return nil
+	})
+}
+
+const heartbeatEvery = time.Second
+
+// startHeartbeat registers the worker and keeps its lease.
+func (a *App) startHeartbeat(ctx context.Context, id string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	host = fmt.Sprintf("%s/%d", host, os.Getpid())
+	if err := a.ledger.Heartbeat(ctx, id, host); err != nil {
+		return fmt.Errorf("register the worker: %w", err)
+	}
+	a.cleanups.add("end the worker's lease", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		return a.ledger.Farewell(ctx, id)
+	})
+	a.background("stop the heartbeat", func(ctx context.Context) {
+		a.every(ctx, heartbeatEvery, "keep the worker's lease", func(ctx context.Context) error { return a.ledger.Heartbeat(ctx, id, host) })
+	})
+	return nil
+}
+
+// every runs do again and again until ctx ends and logs its errors.
+func (a *App) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				a.log.Warn("a recurring task failed", "task", what, "error", err)
+			}
+		}
+	}
+}
+
+// keepHouse does what is due now and then, until ctx ends.
+func (a *App) keepHouse(ctx context.Context) {
+	var tasks sync.WaitGroup
+	for _, task := range []struct {
+		name     string
+		interval time.Duration
+		do       func(context.Context) error
+	}{
+		{"adopt deliveries without endpoint", 10 * time.Second, a.ledger.AdoptHomeless},
+		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
+		{"make partitions", time.Hour, func(ctx context.Context) error { return a.ledger.EnsurePartitions(ctx, time.Now()) }},
+		{"delete what is past retention", time.Hour, func(ctx context.Context) error { return a.ledger.Retain(ctx, time.Now(), a.config.Retention) }},
+	} {
+		tasks.Go(func() { a.every(ctx, task.interval, task.name, task.do) })
+	}
+	tasks.Wait()
+}

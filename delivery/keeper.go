@@ -1,0 +1,209 @@
+package delivery
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// Books is what the promoter and the reconciler need of the ledger.
+type Books interface {
+	// Promote admits what is due in windows whose time has come, in at most
+	// limit windows, and reports in how many.
+	Promote(ctx context.Context, limit int) (int, error)
+	Queued(ctx context.Context, limit int) ([]Queued, error)
+	// Requeue gives queued deliveries the next generation and new tickets.
+	Requeue(ctx context.Context, lost []Ticket) (int, error)
+	// Abandoned lists what dead workers were sending, and what workerID itself
+	// claimed before claimedBefore.
+	Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) ([]InFlight, error)
+	Record(ctx context.Context, r Result) error
+}
+
+// Epochs remembers which life of the queue the ledger's queued deliveries are in.
+type Epochs interface {
+	QueueEpoch(ctx context.Context, shard string) (string, error)
+	SetQueueEpoch(ctx context.Context, shard, epoch string) error
+}
+
+// Holder is the queue as the reconciler sees it.
+type Holder interface {
+	Shards() []string
+	ShardOf(endpointID string) string
+	// Epoch is a mark that changes when the shard loses its tasks.
+	Epoch(ctx context.Context, shard string) (string, error)
+	// Lost returns those deliveries that the queue will never hand out.
+	Lost(ctx context.Context, queued []Queued) ([]Ticket, error)
+}
+
+// Keeper keeps ledger and queue in step: it is promoter and reconciler. Any
+// number of processes may run one.
+type Keeper struct {
+	Books   Books
+	Epochs  Epochs
+	Queue   Holder
+	Worker  *Worker
+	Policy  webhook.RetryPolicy
+	Metrics *Metrics
+	Log     *slog.Logger
+}
+
+const (
+	promoteEvery   = 200 * time.Millisecond
+	promoteWindows = 128
+	reconcileEvery = time.Second
+	reconcileRows  = 2000
+	// enqueueGrace is how long a ticket may be on its way to the queue.
+	enqueueGrace = 3 * time.Second
+)
+
+// Run promotes and reconciles until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	promote, reconcile := time.NewTicker(promoteEvery), time.NewTicker(reconcileEvery)
+	defer promote.Stop()
+	defer reconcile.Stop()
+	k.reconcile(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-promote.C:
+			k.promote(ctx)
+		case <-reconcile.C:
+			k.reconcile(ctx)
+		}
+	}
+}
+
+func (k *Keeper) promote(ctx context.Context) {
+	for {
+		n, err := k.Books.Promote(ctx, promoteWindows)
+		if err != nil {
+			k.complain(ctx, "promote", err)
+		}
+		if err != nil || n < promoteWindows || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// reconcile repairs the three ways in which ledger and queue fall apart. Each
+// repair checks again, in its own statement, that there is something to
+// repair, so keepers of several processes do not disturb each other.
+func (k *Keeper) reconcile(ctx context.Context) {
+	k.repair(ctx, "worker_dead", k.recoverAbandoned)
+	k.repair(ctx, "queue_emptied", k.refillEmptied)
+	k.repair(ctx, "ticket_lost", k.requeueLost)
+}
+
+func (k *Keeper) repair(ctx context.Context, reason string, do func(context.Context) (int, error)) {
+	n, err := do(ctx)
+	if err != nil {
+		k.complain(ctx, "reconcile "+reason, err)
+	}
+	if n > 0 {
+		k.Metrics.repaired.WithLabelValues(reason).Add(float64(n))
+		k.Log.Info("deliveries were put back on their way", "reason", reason, "deliveries", n)
+	}
+}
+
+// complain says once per failure that keeping is not possible just now.
+func (k *Keeper) complain(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		k.Log.Warn("deliveries cannot be kept on their way just now", "step", what, "error", err)
+	}
+}
+
+// refillEmptied sends everything queued in a shard again if the shard is not
+// the one that it was queued in.
+func (k *Keeper) refillEmptied(ctx context.Context) (repaired int, err error) {
+	for _, shard := range k.Queue.Shards() {
+		now, err := k.Queue.Epoch(ctx, shard)
+		if err != nil {
+			return repaired, err
+		}
+		known, err := k.Epochs.QueueEpoch(ctx, shard)
+		if err != nil || known == now {
+			return repaired, err
+		}
+		queued, err := k.Books.Queued(ctx, allQueued)
+		if err != nil {
+			return repaired, err
+		}
+		var lost []Ticket
+		for _, d := range queued {
+			if k.Queue.ShardOf(d.EndpointID) == shard {
+				lost = append(lost, d.Ticket)
+			}
+		}
+		n, err := k.Books.Requeue(ctx, lost)
+		repaired += n
+		if err != nil {
+			return repaired, err
+		}
+		if err := k.Epochs.SetQueueEpoch(ctx, shard, now); err != nil {
+			return repaired, err
+		}
+	}
+	return repaired, nil
+}
+
+// allQueued bounds the one read of everything queued; windows bound it further.
+const allQueued = 1 << 20
+
+// requeueLost looks for tickets that never reached the queue or got lost in it.
+func (k *Keeper) requeueLost(ctx context.Context) (int, error) {
+	queued, err := k.Books.Queued(ctx, reconcileRows)
+	if err != nil {
+		return 0, err
+	}
+	k.Metrics.oldestQueued(queued, k.Queue)
+	for i, d := range queued {
+		if time.Since(d.At) < enqueueGrace {
+			queued = queued[:i]
+			break
+		}
+	}
+	if len(queued) == 0 {
+		return 0, nil
+	}
+	lost, err := k.Queue.Lost(ctx, queued)
+	if err != nil {
+		return 0, err
+	}
+	return k.Books.Requeue(ctx, lost)
+}
+
+// claimedLong is after which time a delivery that this process does not work
+// at, but that the ledger says it does, is the trace of a claim whose answer
+// got lost.
+const claimedLong = 30 * time.Second
+
+// recoverAbandoned records an unknown outcome for what nobody is sending any
+// more, which makes it due at once.
+func (k *Keeper) recoverAbandoned(ctx context.Context) (recovered int, err error) {
+	abandoned, err := k.Books.Abandoned(ctx, k.Worker.id, time.Now().Add(-claimedLong), reconcileRows)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range abandoned {
+		if f.WorkerID == k.Worker.id && k.Worker.working(f.Job.Delivery) {
+			continue
+		}
+		a := webhook.Attempt{
+			ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: f.Job.Delivery.ID, Number: f.Job.Delivery.Attempts,
+			Trigger: f.Job.Trigger, StartedAt: f.ClaimedAt, Outcome: webhook.OutcomeUnknown, Worker: f.WorkerID,
+			ErrorDetail: "the worker was gone before it could record what came of this attempt",
+		}
+		v := Decide(k.Policy, f.Job, a, time.Now())
+		r := Result{DeliveryID: a.DeliveryID, EndpointID: f.Job.Delivery.EndpointID, Generation: f.Job.Delivery.Generation, Attempt: a, Verdict: v}
+		if err := k.Books.Record(ctx, r); err != nil {
+			return recovered, err
+		}
+		k.Metrics.attempted(f.Job, a, v)
+		recovered++
+	}
+	return recovered, nil
+}

@@ -1,0 +1,115 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// Keys finds the gateway's signing keys by id.
+type Keys interface {
+	Key(ctx context.Context, id string) (*signer.Key, error)
+}
+
+// Composer turns events into signed messages.
+type Composer struct {
+	keys       Keys
+	box        *signer.Box
+	signatures *signatureCache
+	signing    func(time.Duration) // observes the RSA operation
+}
+
+// NewComposer returns a composer that signs with keys and opens secrets with box.
+func NewComposer(keys Keys, box *signer.Box, m *Metrics) *Composer {
+	return &Composer{keys: keys, box: box, signatures: newSignatureCache(), signing: m.signed}
+}
+
+// Body returns the bytes that every attempt at e sends.
+func (c *Composer) Body(ctx context.Context, e webhook.Event) ([]byte, error) {
+	signature, err := c.rsaSignature(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	body, err := signer.Notification{
+		WebhookType: string(e.Type), Success: e.Success(), Data: e.Data, TopLevelSignature: e.Type.TopLevelSignature(),
+	}.Body(signature)
+	if err != nil {
+		return nil, fmt.Errorf("compose the body of %s: %w", e.ID, err)
+	}
+	return body, nil
+}
+
+// compose returns the headers and the body of an attempt that begins at now.
+// The body is the same in every attempt of an event; the timestamp and the
+// secrets that sign it are the attempt's.
+func (c *Composer) compose(ctx context.Context, job Job, now time.Time) (http.Header, []byte, error) {
+	e := job.Event
+	body, err := c.Body(ctx, e)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set(signer.HeaderID, e.ID)
+	h.Set(signer.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	h.Set("Ledgerhook-Webhook-Type", string(e.Type))
+	h.Set("Ledgerhook-Attempt", strconv.Itoa(job.Delivery.Attempts))
+	h.Set("Ledgerhook-Key-Id", e.KeyID)
+	if job.Delivery.Sequence > 0 {
+		h.Set("Ledgerhook-Sequence", strconv.FormatInt(job.Delivery.Sequence, 10))
+	}
+	if !slices.Contains(e.Signatures, webhook.SignatureStandard) {
+		return h, body, nil
+	}
+	secrets, err := c.open(job.Secrets)
+	if err != nil {
+		return nil, nil, err
+	}
+	standard, err := signer.StandardSignature(secrets, e.ID, now, body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("sign %s with its partner's secrets: %w", e.ID, err)
+	}
+	h.Set(signer.HeaderSignature, standard)
+	return h, body, nil
+}
+
+// rsaSignature signs the event's data with its pinned key, once per event and
+// key while memory allows: RSA is the dearest step of a delivery.
+func (c *Composer) rsaSignature(ctx context.Context, e webhook.Event) (string, error) {
+	if !slices.Contains(e.Signatures, webhook.SignatureRSA) {
+		return "", nil
+	}
+	if signature, ok := c.signatures.get(e.ID); ok {
+		return signature, nil
+	}
+	key, err := c.keys.Key(ctx, e.KeyID)
+	if err != nil {
+		return "", fmt.Errorf("find signing key %s: %w", e.KeyID, err)
+	}
+	began := time.Now()
+	signature, err := key.Sign(e.Data)
+	if err != nil {
+		return "", fmt.Errorf("sign %s: %w", e.ID, err)
+	}
+	c.signing(time.Since(began))
+	c.signatures.put(e.ID, signature)
+	return signature, nil
+}
+
+func (c *Composer) open(sealed []SealedSecret) ([]string, error) {
+	secrets := make([]string, len(sealed))
+	for i, s := range sealed {
+		plain, err := c.box.Open(s.Purpose, s.Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", s.Purpose, err)
+		}
+		secrets[i] = string(plain)
+	}
+	return secrets, nil
+}

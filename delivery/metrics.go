@@ -1,0 +1,136 @@
+package delivery
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerhook/webhook"
+)
+
+// Metrics are the delivery and queue groups.
+type Metrics struct {
+	attempts     *prometheus.CounterVec
+	duration     *prometheus.HistogramVec
+	phases       *prometheus.HistogramVec
+	firstDelay   prometheus.Histogram
+	completion   prometheus.Histogram
+	finished     *prometheus.CounterVec
+	responses    *prometheus.CounterVec
+	signing      prometheus.Histogram
+	enqueueFails prometheus.Counter
+	repaired     *prometheus.CounterVec
+	oldest       *prometheus.GaugeVec
+
+	partners partnerLabels
+}
+
+// NewMetrics registers the metrics with reg.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}
+	}
+	quick := prometheus.ExponentialBuckets(0.001, 2, 15) // 1 ms … 16 s
+	long := prometheus.ExponentialBuckets(0.005, 4, 13)  // 5 ms … 23 h
+	m := &Metrics{
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_delivery_attempts_total",
+			Help: "Attempts recorded."}, []string{"partner", "outcome", "trigger"}),
+		duration: prometheus.NewHistogramVec(histogram("ledgerhook_delivery_attempt_duration_seconds",
+			"How long attempts took.", quick), []string{"outcome"}),
+		phases: prometheus.NewHistogramVec(histogram("ledgerhook_delivery_attempt_phase_seconds",
+			"How long the phases of attempts took.", quick), []string{"phase"}),
+		firstDelay: prometheus.NewHistogram(histogram("ledgerhook_delivery_first_attempt_delay_seconds",
+			"From a delivery's creation to its first attempt.", long)),
+		completion: prometheus.NewHistogram(histogram("ledgerhook_delivery_completion_seconds",
+			"From a delivery's creation to its end.", long)),
+		finished: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_finished_total",
+			Help: "Deliveries that ended with an attempt."}, []string{"partner", "result"}),
+		responses: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_delivery_responses_total",
+			Help: "Answers by status code; 0: none."}, []string{"code"}),
+		signing: prometheus.NewHistogram(histogram("ledgerhook_delivery_signing_seconds",
+			"How long RSA signatures took.", prometheus.ExponentialBuckets(0.0005, 2, 12))),
+		enqueueFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_queue_enqueue_failures_total",
+			Help: "Tickets that could not be handed to the queue; the reconciler does it."}),
+		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_reconciler_repaired_total",
+			Help: "Deliveries that the reconciler put back on their way."}, []string{"reason"}),
+		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_queue_oldest_due_age_seconds",
+			Help: "For how long the longest queued delivery has waited for a worker."}, []string{"queue"}),
+		partners: partnerLabels{seen: map[string]bool{}},
+	}
+	reg.MustRegister(m.attempts, m.duration, m.phases, m.firstDelay, m.completion, m.finished, m.responses, m.signing,
+		m.enqueueFails, m.repaired, m.oldest)
+	for _, reason := range []string{"worker_dead", "queue_emptied", "ticket_lost"} {
+		m.repaired.WithLabelValues(reason)
+	}
+	for _, outcome := range []webhook.Outcome{webhook.OutcomeDelivered, webhook.OutcomeFailed, webhook.OutcomeUnknown} {
+		m.duration.WithLabelValues(string(outcome))
+	}
+	for _, phase := range []string{"dns", "connect", "tls", "first_byte"} {
+		m.phases.WithLabelValues(phase)
+	}
+	return m
+}
+
+// attempted counts a recorded attempt and what followed from it.
+func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
+	partner := m.partners.label(job.Delivery.PartnerCode)
+	m.attempts.WithLabelValues(partner, string(a.Outcome), string(a.Trigger)).Inc()
+	if a.Outcome != webhook.OutcomeUnknown {
+		m.responses.WithLabelValues(strconv.Itoa(a.StatusCode)).Inc()
+		m.duration.WithLabelValues(string(a.Outcome)).Observe(a.Phases.Total.Seconds())
+		for phase, took := range map[string]time.Duration{"dns": a.Phases.DNS, "connect": a.Phases.Connect, "tls": a.Phases.TLS, "first_byte": a.Phases.FirstByte} {
+			if took > 0 {
+				m.phases.WithLabelValues(phase).Observe(took.Seconds())
+			}
+		}
+	}
+	if a.Number == 1 && a.Trigger == webhook.TriggerFirst {
+		m.firstDelay.Observe(a.StartedAt.Sub(job.Delivery.CreatedAt).Seconds())
+	}
+	if v.State.Final() {
+		m.finished.WithLabelValues(partner, string(v.State)).Inc()
+		m.completion.Observe(time.Since(job.Delivery.CreatedAt).Seconds())
+	}
+}
+
+func (m *Metrics) signed(took time.Duration) { m.signing.Observe(took.Seconds()) }
+
+func (m *Metrics) enqueueFailed() { m.enqueueFails.Inc() }
+
+// oldestQueued sets the age of each shard's longest queued delivery; queued is
+// in that order.
+func (m *Metrics) oldestQueued(queued []Queued, q Holder) {
+	ages := map[string]float64{}
+	for _, shard := range q.Shards() {
+		ages[shard] = 0
+	}
+	for _, d := range queued {
+		shard := q.ShardOf(d.EndpointID)
+		ages[shard] = max(ages[shard], time.Since(d.At).Seconds())
+	}
+	for shard, age := range ages {
+		m.oldest.WithLabelValues(shard).Set(age)
+	}
+}
+
+// partnerLabels keeps the number of label values bounded.
+type partnerLabels struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+const maxPartnerLabels = 1000
+
+func (p *partnerLabels) label(code string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.seen[code] {
+		if len(p.seen) >= maxPartnerLabels {
+			return "_other"
+		}
+		p.seen[code] = true
+	}
+	return code
+}

@@ -1,0 +1,77 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// connect reads a Redis address. Several nodes of a Sentinel or a Cluster are
+// separated by commas; a Sentinel's master is the path:
+// redis-sentinel://host1:26379,host2:26379/mymaster.
+func connect(address string) (redis.UniversalClient, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	switch scheme {
+	case "redis", "rediss":
+		options, err := redis.ParseURL(address)
+		if err != nil {
+			return nil, errors.New("LEDGERHOOK_REDIS_URL is not an address like redis://:password@host:6379/0")
+		}
+		return redis.NewClient(options), nil
+	case "redis-sentinel", "redis-cluster":
+		user, hosts, path, err := splitHosts(rest)
+		if err != nil {
+			return nil, err
+		}
+		password, _ := user.Password()
+		if scheme == "redis-cluster" {
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password}), nil
+		}
+		if path == "" {
+			return nil, errors.New("LEDGERHOOK_REDIS_URL names no master: redis-sentinel://host:26379/mymaster")
+		}
+		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: path, SentinelAddrs: hosts, Username: user.Username(), Password: password}), nil
+	}
+	return nil, errors.New("LEDGERHOOK_REDIS_URL must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://")
+}
+
+func splitHosts(rest string) (user *url.Userinfo, hosts []string, path string, err error) {
+	user = url.User("")
+	authority, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		parsed, err := url.Parse("redis://" + authority[:at] + "@host")
+		if err != nil {
+			return nil, nil, "", errors.New("LEDGERHOOK_REDIS_URL has a user or password that is not URL-encoded")
+		}
+		user, authority = parsed.User, authority[at+1:]
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		if host == "" {
+			return nil, nil, "", errors.New("LEDGERHOOK_REDIS_URL names no host")
+		}
+		hosts = append(hosts, host)
+	}
+	return user, hosts, path, nil
+}
+
+// redisLog passes go-redis's own messages on.
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(_ context.Context, format string, v ...any) {
+	l.log.Debug("redis: " + fmt.Sprintf(format, v...))
+}
+
+// asynqLog passes asynq's own messages on. Its errors are no news: whatever it
+// could not do, the reconciler sees in the ledger.
+type asynqLog struct{ log *slog.Logger }
+
+func (l asynqLog) Debug(args ...any) { l.log.Debug("asynq: " + fmt.Sprint(args...)) }
+func (l asynqLog) Info(args ...any)  { l.log.Debug("asynq: " + fmt.Sprint(args...)) }
+func (l asynqLog) Warn(args ...any)  { l.log.Info("asynq: " + fmt.Sprint(args...)) }
+func (l asynqLog) Error(args ...any) { l.log.Warn("asynq: " + fmt.Sprint(args...)) }
+func (l asynqLog) Fatal(args ...any) { l.log.Error("asynq: " + fmt.Sprint(args...)) }

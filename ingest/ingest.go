@@ -1,0 +1,144 @@
+// Package ingest serves the gateway's HTTP APIs: the internal one, through
+// which the company's own systems hand over events and administer partners,
+// and the documents that partners fetch.
+package ingest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/guard"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// Events is the ledger as the events API uses it.
+type Events interface {
+	AppendAll(ctx context.Context, events []delivery.NewEvent) ([]delivery.Appended, []error)
+	Event(ctx context.Context, id string) (webhook.Event, error)
+	Events(ctx context.Context, f delivery.EventFilter) ([]webhook.Event, string, error)
+	EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error)
+}
+
+// Deliveries is the ledger as the deliveries API uses it.
+type Deliveries interface {
+	Delivery(ctx context.Context, id string) (delivery.Placed, error)
+	Deliveries(ctx context.Context, f delivery.Filter) ([]delivery.Placed, string, error)
+	Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error)
+	RetryDelivery(ctx context.Context, id string) (newID string, err error)
+	CancelDelivery(ctx context.Context, id, reason string) error
+}
+
+// Partners is the ledger as the partners API uses it.
+type Partners interface {
+	CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret) error
+	Partner(ctx context.Context, code string) (partners.Partner, error)
+	Partners(ctx context.Context, cursor string, limit int) ([]partners.Partner, string, error)
+	UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error) (partners.Partner, error)
+}
+
+// Secrets is the ledger as the secrets API uses it.
+type Secrets interface {
+	AddSecret(ctx context.Context, s partners.Secret) error
+	Secrets(ctx context.Context, code string) ([]partners.Secret, error)
+	ActivateSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error)
+	RevokeSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error)
+}
+
+// Endpoints is the ledger as the endpoints API uses it.
+type Endpoints interface {
+	CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhook.Endpoint, error)
+	Endpoint(ctx context.Context, id string) (webhook.Endpoint, error)
+	Endpoints(ctx context.Context, code string) ([]webhook.Endpoint, error)
+	UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (webhook.Endpoint, error)
+	RemoveEndpoint(ctx context.Context, id string) error
+}
+
+// Audit is the ledger as everything that acts uses it.
+type Audit interface {
+	Audit(ctx context.Context, e partners.AuditEntry) error
+	AuditEntries(ctx context.Context, cursor string, limit int) ([]partners.AuditEntry, string, error)
+}
+
+// Internal is the API of the company's own systems and of the command line.
+type Internal struct {
+	Events     Events
+	Deliveries Deliveries
+	Partners   Partners
+	Secrets    Secrets
+	Endpoints  Endpoints
+	Audit      Audit
+
+	Token    string      // bearer of every request
+	Key      *signer.Key // the active signing key
+	Box      *signer.Box
+	Composer *delivery.Composer
+	Guard    *guard.Guard
+	Resolver guard.Resolver
+
+	Metrics *Metrics
+	Web     *web.Metrics
+	Log     *slog.Logger
+}
+
+// Handler serves /internal/v1. Every route of the API is on this screen.
+func (a *Internal) Handler() http.Handler {
+	surface := web.Surface{Name: "internal", Log: a.Log, Metrics: a.Web}
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]web.HandlerFunc{
+		"POST /internal/v1/events":       a.postEvent,
+		"POST /internal/v1/events/batch": a.postBatch,
+		"GET /internal/v1/events":        a.listEvents,
+		"GET /internal/v1/events/{id}":   a.showEvent,
+
+		"GET /internal/v1/deliveries":              a.listDeliveries,
+		"GET /internal/v1/deliveries/{id}":         a.showDelivery,
+		"POST /internal/v1/deliveries/{id}/retry":  a.retryDelivery,
+		"POST /internal/v1/deliveries/{id}/cancel": a.cancelDelivery,
+
+		"POST /internal/v1/partners":                   a.createPartner,
+		"GET /internal/v1/partners":                    a.listPartners,
+		"GET /internal/v1/partners/{code}":             a.showPartner,
+		"PATCH /internal/v1/partners/{code}":           a.patchPartner,
+		"POST /internal/v1/partners/{code}/disable":    a.disablePartner,
+		"POST /internal/v1/partners/{code}/enable":     a.enablePartner,
+		"POST /internal/v1/partners/{code}/rotate-key": a.rotateKey,
+
+		"POST /internal/v1/partners/{code}/secrets":               a.createSecret,
+		"GET /internal/v1/partners/{code}/secrets":                a.listSecrets,
+		"POST /internal/v1/partners/{code}/secrets/{id}/activate": a.activateSecret,
+		"POST /internal/v1/partners/{code}/secrets/{id}/revoke":   a.revokeSecret,
+
+		"POST /internal/v1/partners/{code}/endpoints": a.createEndpoint,
+		"GET /internal/v1/partners/{code}/endpoints":  a.listEndpoints,
+		"GET /internal/v1/endpoints/{id}":             a.showEndpoint,
+		"PATCH /internal/v1/endpoints/{id}":           a.patchEndpoint,
+		"DELETE /internal/v1/endpoints/{id}":          a.removeEndpoint,
+		"POST /internal/v1/endpoints/{id}/test":       a.testEndpoint,
+		"POST /internal/v1/endpoints/{id}/pause":      a.pauseEndpoint,
+		"POST /internal/v1/endpoints/{id}/resume":     a.resumeEndpoint,
+
+		"GET /internal/v1/audit": a.listAudit,
+	} {
+		mux.Handle(pattern, surface.Handle(handle))
+	}
+	return surface.Bearer(a.Token, surface.Mux(mux))
+}
+
+// acted writes an act of the API into the audit log. The act has been done, so
+// a failure to note it is no failure of the request.
+func (a *Internal) acted(ctx context.Context, action, target, detail string) {
+	err := a.Audit.Audit(context.WithoutCancel(ctx), partners.AuditEntry{Actor: "api", Action: action, Target: target, Detail: detail})
+	if err != nil {
+		a.Metrics.auditFailures.Inc()
+		a.Log.Error("an act is missing in the audit log", "action", action, "target", target, "error", err)
+	}
+}
+
+// maxBody is how large a request may be unless its route says otherwise.
+const maxBody = 256 << 10

@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// Metrics are the ingest group. The source of an event is its webhook type:
+// each comes from another of the company's systems.
+type Metrics struct {
+	requests      *prometheus.CounterVec
+	duration      *prometheus.HistogramVec
+	lastAccepted  *prometheus.GaugeVec
+	deliveries    *prometheus.CounterVec
+	auditFailures prometheus.Counter
+}
+
+// unknownSource labels what names no type we know.
+const unknownSource = "unknown"
+
+// NewMetrics registers the metrics with reg.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ingest_requests_total",
+			Help: "Events that were posted, by what became of them."}, []string{"source", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_ingest_request_duration_seconds",
+			Help: "From a posted event to its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}, []string{"source"}),
+		lastAccepted: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_ingest_last_accepted_timestamp_seconds",
+			Help: "When the last event was accepted."}, []string{"source"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_created_total",
+			Help: "Deliveries that were made."}, []string{"webhook_type", "trigger"}),
+		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_audit_write_failures_total",
+			Help: "Acts that could not be written into the audit log."}),
+	}
+	reg.MustRegister(m.requests, m.duration, m.lastAccepted, m.deliveries, m.auditFailures)
+	for _, t := range webhook.Catalog {
+		if t.FromInside {
+			for _, result := range []string{"accepted", "duplicate", "refused", "failed"} {
+				m.requests.WithLabelValues(string(t.Type), result)
+			}
+		}
+		m.deliveries.WithLabelValues(string(t.Type), string(webhook.TriggerFirst))
+	}
+	return m
+}
+
+func source(webhookType string) string {
+	if webhook.Type(webhookType).Known() {
+		return webhookType
+	}
+	return unknownSource
+}
+
+func (m *Metrics) accepted(e delivery.NewEvent, a delivery.Appended, began time.Time) {
+	from := source(string(e.Event.Type))
+	m.duration.WithLabelValues(from).Observe(time.Since(began).Seconds())
+	if a.Duplicate {
+		m.requests.WithLabelValues(from, "duplicate").Inc()
+		return
+	}
+	m.requests.WithLabelValues(from, "accepted").Inc()
+	m.lastAccepted.WithLabelValues(from).SetToCurrentTime()
+	m.deliveries.WithLabelValues(from, string(webhook.TriggerFirst)).Add(float64(len(a.DeliveryIDs)))
+}
+
+// refused counts an event that was not accepted and returns err.
+func (m *Metrics) refused(webhookType string, began time.Time, err error) error {
+	result := "refused"
+	if kind := webhook.KindOf(err); kind == webhook.KindInternal || kind == webhook.KindUnavailable {
+		result = "failed"
+	}
+	from := source(webhookType)
+	m.requests.WithLabelValues(from, result).Inc()
+	m.duration.WithLabelValues(from).Observe(time.Since(began).Seconds())
+	return err
+}
+
+// created counts one delivery that an operator made.
+func (m *Metrics) created(ctx context.Context, d Deliveries, id string) {
+	if made, err := d.Delivery(ctx, id); err == nil {
+		m.deliveries.WithLabelValues(string(made.Type), string(made.Trigger)).Inc()
+	}
+}

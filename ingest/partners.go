@@ -1,0 +1,303 @@
+package ingest
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// maxText is how long names and descriptions may be, in characters.
+const maxText = 200
+
+type settingsItem struct {
+	Signatures []string `json:"signatures"`
+}
+
+// settingsRequest changes the settings it names.
+type settingsRequest struct {
+	Signatures *[]string `json:"signatures"`
+}
+
+func (s *settingsRequest) apply(to *partners.Settings) error {
+	if s == nil {
+		return nil
+	}
+	if s.Signatures != nil {
+		to.Signatures = *s.Signatures
+	}
+	return to.Check()
+}
+
+type partnerItem struct {
+	PartnerCode string       `json:"partnerCode"`
+	Name        string       `json:"name"`
+	State       string       `json:"state"` // active, disabled
+	KeyID       string       `json:"keyId"` // of the partner's public key
+	OldKeyUntil web.Time     `json:"oldKeyUntil"`
+	Settings    settingsItem `json:"settings"`
+	CreatedAt   web.Time     `json:"createdAt"`
+	UpdatedAt   web.Time     `json:"updatedAt"`
+}
+
+func showPartnerItem(p partners.Partner) partnerItem {
+	item := partnerItem{PartnerCode: p.Code, Name: p.Name, State: "active", Settings: settingsItem(p.Settings),
+		CreatedAt: web.Time(p.CreatedAt), UpdatedAt: web.Time(p.UpdatedAt)}
+	if p.Disabled {
+		item.State = "disabled"
+	}
+	if key, err := signer.ParsePublicKey(p.PublicKey); err == nil {
+		item.KeyID = signer.KeyID(key)
+	}
+	if p.OldKeyUntil.After(time.Now()) {
+		item.OldKeyUntil = web.Time(p.OldKeyUntil)
+	}
+	return item
+}
+
+// checkText checks a name or a description.
+func checkText(field, s string) error {
+	if utf8.RuneCountInString(s) > maxText {
+		return webhook.Invalid(field, fmt.Sprintf("must be at most %d characters", maxText))
+	}
+	for _, c := range s {
+		if c < 0x20 || c == 0x7f {
+			return webhook.Invalid(field, "must not hold control characters")
+		}
+	}
+	return nil
+}
+
+// publicKey checks a partner's public key and returns it in its one PEM form.
+func publicKey(pem string) ([]byte, error) {
+	if pem == "" {
+		return nil, webhook.Invalid("/publicKey", "is required: the partner's RSA public key in PEM")
+	}
+	key, err := signer.ParsePublicKey([]byte(pem))
+	var wrong *signer.FieldError
+	if errors.As(err, &wrong) {
+		return nil, webhook.Invalid("/publicKey", wrong.Detail)
+	}
+	if err != nil {
+		return nil, webhook.Invalid("/publicKey", err.Error())
+	}
+	return signer.PublicPEM(key), nil
+}
+
+// createPartner opens an account. Its secretKey and first webhook secret are
+// shown in this answer and never again.
+func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		PartnerCode string           `json:"partnerCode"`
+		Name        string           `json:"name"`
+		PublicKey   string           `json:"publicKey"`
+		Settings    *settingsRequest `json:"settings"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	if err := partners.CheckCode(request.PartnerCode); err != nil {
+		return err
+	}
+	if err := checkText("/name", request.Name); err != nil {
+		return err
+	}
+	pem, err := publicKey(request.PublicKey)
+	if err != nil {
+		return err
+	}
+	p := partners.Partner{Code: request.PartnerCode, Name: request.Name, PublicKey: pem, Settings: partners.DefaultSettings(), CreatedAt: time.Now()}
+	if p.Name == "" {
+		p.Name = p.Code
+	}
+	if err := request.Settings.apply(&p.Settings); err != nil {
+		return err
+	}
+	secretKey := rand.Text() + rand.Text()
+	p.SealedSecret = a.Box.Seal(p.SealPurpose(), []byte(secretKey))
+	first, webhookSecret := a.newSecret(p.Code)
+	first.State, first.ActivatedAt = partners.SecretActive, p.CreatedAt
+	if err := a.Partners.CreatePartner(r.Context(), p, first); err != nil {
+		return err
+	}
+	a.acted(r.Context(), "partner.create", p.Code, "")
+	return web.WriteJSON(w, http.StatusCreated, struct {
+		PartnerCode      string `json:"partnerCode"`
+		SecretKey        string `json:"secretKey"`
+		WebhookSecretKey string `json:"webhookSecretKey"`
+		PublicKey        string `json:"publicKey"`
+	}{p.Code, secretKey, webhookSecret, string(a.Key.PublicPEM())})
+}
+
+func (a *Internal) listPartners(w http.ResponseWriter, r *http.Request) error {
+	var after string
+	var limit int
+	if err := readQuery(r, map[string]func(string) error{"cursor": cursor(r, &after), "limit": nil}, &limit); err != nil {
+		return err
+	}
+	found, next, err := a.Partners.Partners(r.Context(), after, limit)
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, next, showPartnerItem)
+}
+
+func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
+	p, err := a.Partners.Partner(r.Context(), r.PathValue("code"))
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, showPartnerItem(p))
+}
+
+// changePartner applies a change, notes it and shows the partner.
+func (a *Internal) changePartner(w http.ResponseWriter, r *http.Request, action string, change func(*partners.Partner) error) error {
+	p, err := a.Partners.UpdatePartner(r.Context(), r.PathValue("code"), change)
+	if err != nil {
+		return err
+	}
+	a.acted(r.Context(), action, p.Code, "")
+	return web.WriteJSON(w, http.StatusOK, showPartnerItem(p))
+}
+
+func (a *Internal) patchPartner(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Name     *string          `json:"name"`
+		Settings *settingsRequest `json:"settings"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	return a.changePartner(w, r, "partner.change", func(p *partners.Partner) error {
+		if request.Name != nil {
+			if err := checkText("/name", *request.Name); err != nil {
+				return err
+			}
+			p.Name = *request.Name
+		}
+		return request.Settings.apply(&p.Settings)
+	})
+}
+
+func (a *Internal) disablePartner(w http.ResponseWriter, r *http.Request) error {
+	return a.changePartner(w, r, "partner.disable", func(p *partners.Partner) error { p.Disabled = true; return nil })
+}
+
+func (a *Internal) enablePartner(w http.ResponseWriter, r *http.Request) error {
+	return a.changePartner(w, r, "partner.enable", func(p *partners.Partner) error { p.Disabled = false; return nil })
+}
+
+// rotateKey replaces the partner's public key; the old one verifies for
+// partners.KeyOverlap more.
+func (a *Internal) rotateKey(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		PublicKey string `json:"publicKey"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	pem, err := publicKey(request.PublicKey)
+	if err != nil {
+		return err
+	}
+	return a.changePartner(w, r, "partner.rotate-key", func(p *partners.Partner) error {
+		if slices.Equal(p.PublicKey, pem) {
+			return webhook.Conflict("this is the partner's current key already")
+		}
+		p.OldPublicKey, p.OldKeyUntil = p.PublicKey, time.Now().Add(partners.KeyOverlap)
+		p.PublicKey = pem
+		return nil
+	})
+}
+
+type secretItem struct {
+	SecretID         string   `json:"secretId"`
+	State            string   `json:"state"`
+	WebhookSecretKey string   `json:"webhookSecretKey,omitempty"` // only in the answer that makes it
+	CreatedAt        web.Time `json:"createdAt"`
+	ActivatedAt      web.Time `json:"activatedAt"`
+	RetiresAt        web.Time `json:"retiresAt"`
+	RevokedAt        web.Time `json:"revokedAt"`
+}
+
+func showSecretItem(s partners.Secret) secretItem {
+	return secretItem{SecretID: s.ID, State: string(s.StateAt(time.Now())), CreatedAt: web.Time(s.CreatedAt),
+		ActivatedAt: web.Time(s.ActivatedAt), RetiresAt: web.Time(s.RetiresAt), RevokedAt: web.Time(s.RevokedAt)}
+}
+
+// newSecret makes a pending secret of a partner and returns its value beside.
+func (a *Internal) newSecret(code string) (partners.Secret, string) {
+	value := signer.NewWebhookSecret()
+	s := partners.Secret{ID: webhook.NewID(webhook.SecretPrefix), PartnerCode: code, State: partners.SecretPending, CreatedAt: time.Now()}
+	s.Sealed = a.Box.Seal(s.SealPurpose(), []byte(value))
+	return s, value
+}
+
+func (a *Internal) createSecret(w http.ResponseWriter, r *http.Request) error {
+	s, value := a.newSecret(r.PathValue("code"))
+	if err := a.Secrets.AddSecret(r.Context(), s); err != nil {
+		return err
+	}
+	a.acted(r.Context(), "secret.create", s.PartnerCode, s.ID)
+	item := showSecretItem(s)
+	item.WebhookSecretKey = value
+	return web.WriteJSON(w, http.StatusCreated, item)
+}
+
+func (a *Internal) listSecrets(w http.ResponseWriter, r *http.Request) error {
+	found, err := a.Secrets.Secrets(r.Context(), r.PathValue("code"))
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, "", showSecretItem)
+}
+
+func (a *Internal) activateSecret(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.Secrets.ActivateSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now())
+	if err != nil {
+		return err
+	}
+	a.acted(r.Context(), "secret.activate", s.PartnerCode, s.ID)
+	return web.WriteJSON(w, http.StatusOK, showSecretItem(s))
+}
+
+func (a *Internal) revokeSecret(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.Secrets.RevokeSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now())
+	if err != nil {
+		return err
+	}
+	a.acted(r.Context(), "secret.revoke", s.PartnerCode, s.ID)
+	return web.WriteJSON(w, http.StatusOK, showSecretItem(s))
+}
+
+type auditItem struct {
+	AuditID string   `json:"auditId"`
+	At      web.Time `json:"at"`
+	Actor   string   `json:"actor"`
+	Action  string   `json:"action"`
+	Target  string   `json:"target"`
+	Detail  string   `json:"detail"`
+}
+
+func (a *Internal) listAudit(w http.ResponseWriter, r *http.Request) error {
+	var after string
+	var limit int
+	if err := readQuery(r, map[string]func(string) error{"cursor": cursor(r, &after), "limit": nil}, &limit); err != nil {
+		return err
+	}
+	found, next, err := a.Audit.AuditEntries(r.Context(), after, limit)
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, next, func(e partners.AuditEntry) auditItem {
+		return auditItem{e.ID, web.Time(e.At), e.Actor, e.Action, e.Target, e.Detail}
+	})
+}
