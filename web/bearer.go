@@ -1,0 +1,84 @@
+package web
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// Why Bearer refuses, as ledgerhook_auth_failures_total counts it.
+const (
+	reasonMissing   = "missing"
+	reasonMalformed = "malformed"
+	reasonWrong     = "wrong"
+)
+
+// Bearer lets requests through to next that carry "Authorization: Bearer
+// token". All others are answered 401 before their body is read, and an
+// unread body closes the connection: next to nothing of it is taken in. An
+// empty token lets nothing through.
+func (s Surface) Bearer(token string, next http.Handler) http.Handler {
+	s.Metrics.AuthReasons(s.Name, reasonMissing, reasonMalformed, reasonWrong)
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reason := checkBearer(r.Header.Values("Authorization"), want)
+		if reason == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s.Metrics.AuthFailed(s.Name, reason)
+		refuseBody(w, r)
+		challenge := `Bearer realm="ledgerhook"`
+		if reason == reasonWrong {
+			challenge += `, error="invalid_token"`
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+		s.Fail(w, r, &webhook.Error{Kind: webhook.KindUnauthenticated, Message: "the header Authorization must be Bearer and a valid token"})
+	})
+}
+
+// checkBearer returns why headers do not hold the token that hashes to want,
+// "" if they do. Comparing hashes takes the same time for every token,
+// whatever its length.
+func checkBearer(headers []string, want [sha256.Size]byte) (reason string) {
+	if len(headers) == 0 {
+		return reasonMissing
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	if token = strings.TrimLeft(token, " "); len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return reasonMalformed
+	}
+	have := sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
+		return reasonWrong
+	}
+	return ""
+}
+
+// refuseBody makes net/http leave the rest of the request's body unread and
+// close the connection after the answer. By itself it would first read up to
+// 256 KiB more in the hope of keeping the connection.
+func refuseBody(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	w.Header().Set("Connection", "close")
+	for {
+		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			break
+		}
+		w = inner.Unwrap()
+	}
+	// A body over its limit is what net/http knows as a reason to close the
+	// connection slowly enough for the client to see the answer.
+	over := http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0)
+	_, _ = over.Read(make([]byte, 1))
+	// With this deadline its reading on ends at what is already in memory.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+}
