@@ -1,0 +1,95 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// checkLimit is how long a readiness check may take.
+const checkLimit = 2 * time.Second
+
+// Health answers probes. Add its checks before it serves.
+type Health struct {
+	checks []check
+}
+
+type check struct {
+	name string
+	run  func(context.Context) error
+}
+
+// Add names a check that must return nil for the process to be ready. It gets
+// 2 s; its error's text is shown and must hold no secret.
+func (h *Health) Add(name string, run func(context.Context) error) {
+	h.checks = append(h.checks, check{name, run})
+}
+
+type healthAnswer struct {
+	Status string        `json:"status"` // "ok" or "unavailable"
+	Checks []checkAnswer `json:"checks,omitempty"`
+}
+
+type checkAnswer struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// Live answers 200 as long as the process serves at all (/healthz).
+func (h *Health) Live() http.Handler {
+	return Quiet(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = WriteJSON(w, http.StatusOK, healthAnswer{Status: "ok"})
+	}))
+}
+
+// Ready runs every check at once and answers 200, or 503 with what is not
+// ready (/readyz).
+func (h *Health) Ready() http.Handler {
+	return Quiet(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, answer := http.StatusOK, healthAnswer{Status: "ok", Checks: make([]checkAnswer, len(h.checks))}
+		var wait sync.WaitGroup
+		for i, c := range h.checks {
+			wait.Go(func() { answer.Checks[i] = c.answer(r.Context()) })
+		}
+		wait.Wait()
+		for _, c := range answer.Checks {
+			if !c.OK {
+				status, answer.Status = http.StatusServiceUnavailable, "unavailable"
+			}
+		}
+		_ = WriteJSON(w, status, answer)
+	}))
+}
+
+// answer runs the check and gives up on it after checkLimit, even if it does
+// not heed its context.
+func (c check) answer(ctx context.Context) checkAnswer {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				result <- fmt.Errorf("panic: %v", v)
+			}
+		}()
+		result <- c.run(ctx)
+	}()
+	var err error
+	select {
+	case err = <-result:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", checkLimit)
+	}
+	if err != nil {
+		return checkAnswer{Name: c.name, Error: err.Error()}
+	}
+	return checkAnswer{Name: c.name, OK: true}
+}
