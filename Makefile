@@ -1,0 +1,20 @@
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: build test lint fmt
+
+build: ## One static binary in bin/.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
+
+test: ## Every test, with the race detector, beside a PostgreSQL and a Redis of its own.
+	CGO_ENABLED=1 .ci/with-servers go test -race -count=1 -timeout 20m ./...
+	CGO_ENABLED=0 go build ./...
+
+lint: ## What a reviewer need not look for.
+	@unformatted=$$(gofmt -l .) && [ -z "$$unformatted" ] || { echo "run make fmt:" $$unformatted; exit 1; }
+	go mod tidy -diff
+	go vet ./...
+	go tool staticcheck ./...
+	CGO_ENABLED=0 go build ./...
+
+fmt: ## Format every Go file.
+	gofmt -w .
