@@ -1,0 +1,238 @@
+package app_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const module = "ledgerhook"
+
+// row is a top-level package with all that lies below it: its layer and what
+// of ours it may import. "*" stands for every lower layer.
+type row struct {
+	layer int
+	may   []string
+}
+
+// packages is the whole architecture: arrows point only downward.
+var packages = map[string]row{
+	"bench":     {7, []string{"*"}},
+	"cmd":       {6, []string{"app", "config", "webhook", "signer"}},
+	"app":       {5, []string{"*"}},
+	"ingest":    {4, []string{"webhook", "web", "signer", "orders", "partners", "delivery"}},
+	"dashboard": {4, []string{"webhook", "web", "signer", "orders", "partners", "delivery", "ledger"}},
+	"ledger":    {3, []string{"webhook", "orders", "partners", "delivery"}},
+	"delivery":  {2, []string{"webhook", "signer"}},
+	"orders":    {2, []string{"webhook"}},
+	"partners":  {2, []string{"webhook", "signer"}},
+	"web":       {1, []string{"webhook"}},
+	"signer":    {1, nil},
+	"webhook":   {0, nil},
+	"config":    {0, nil},
+	"docs":      {0, nil},
+	"deploy":    {0, nil},
+}
+
+// reserved names the few packages that may import a path or what lies below it.
+var reserved = []struct {
+	path string
+	by   []string
+}{
+	{"github.com/hibiken/asynq", []string{"delivery"}},
+	{"github.com/alicebob/miniredis", []string{"delivery"}},
+	{"github.com/sony/gobreaker", []string{"delivery"}},
+	{"github.com/redis/go-redis", []string{"delivery", "web"}},
+	{"github.com/jackc/pgx", []string{"ledger"}},
+	{"modernc.org/sqlite", []string{"ledger"}},
+	{"github.com/pressly/goose", []string{"ledger"}},
+	{"html/template", []string{"dashboard"}},
+	{module + "/config", []string{"app", "cmd", "bench"}},
+}
+
+func TestEveryImportFollowsTheArchitecture(t *testing.T) {
+	imports, err := readImports(os.DirFS(".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(imports, func(i imported) bool { return i.file == "webhook/error.go" }) {
+		t.Fatal("webhook/error.go was not read: the test looks in the wrong directory")
+	}
+	for _, fault := range faults(imports) {
+		t.Error(fault)
+	}
+}
+
+func TestTheTableOnlyPointsDownward(t *testing.T) {
+	for name, from := range packages {
+		for _, to := range from.may {
+			if below, known := packages[to]; to != "*" && (!known || below.layer >= from.layer) {
+				t.Errorf("%s may import %s, which is not in a lower layer", name, to)
+			}
+		}
+	}
+}
+
+func TestAWrongImportIsFound(t *testing.T) {
+	tests := []struct {
+		name, file, imports string
+		want                string // empty: allowed
+	}{
+		{"an arrow of the table", "ingest/events.go", "ledgerhook/delivery", ""},
+		{"a subpackage belongs to its top-level package", "ledger/writer.go", "ledgerhook/delivery/queue", ""},
+		{"a package imports what is below itself", "delivery/queue/queue.go", "ledgerhook/delivery", ""},
+		{"app knows everything below", "app/app.go", "ledgerhook/dashboard", ""},
+		{"bench knows everything", "bench/load/main.go", "ledgerhook/app", ""},
+		{"the standard library is free", "webhook/id.go", "crypto/rand", ""},
+		{"a module with the same beginning is another", "ingest/events.go", "github.com/jackc/pgxother", ""},
+		{"a test file may import what it needs", "orders/order_test.go", "ledgerhook/ledger", ""},
+		{"test data are not code of ours", "orders/testdata/x.go", "ledgerhook/ledger", ""},
+
+		{"an arrow upward", "orders/rates.go", "ledgerhook/ledger", "orders/rates.go imports ledgerhook/ledger: orders may import webhook of ours"},
+		{"an arrow upward from a subpackage", "delivery/queue/queue.go", "ledgerhook/ledger/sqlite", "delivery may import webhook, signer of ours"},
+		{"an arrow upward from the bottom", "webhook/event.go", "ledgerhook/signer", "webhook may import nothing of ours"},
+		{"an arrow to a neighbour", "ingest/events.go", "ledgerhook/dashboard", "ingest may import webhook, web"},
+		{"an arrow from app to what builds it", "app/app.go", "ledgerhook/cmd/ledgerhook", "app may import every lower layer of ours"},
+		{"the configuration in a package that should be told", "ingest/ingest.go", "ledgerhook/config", "only app, cmd, bench may"},
+		{"the configuration below ledger", "ledger/ledger.go", "ledgerhook/config", "only app, cmd, bench may"},
+		{"the root package", "ledger/ledger.go", "ledgerhook", "ledger may import webhook, orders"},
+
+		{"asynq outside delivery", "ledger/writer.go", "github.com/hibiken/asynq", "only delivery may"},
+		{"a package of asynq outside delivery", "app/app.go", "github.com/hibiken/asynq/x/metrics", "only delivery may"},
+		{"miniredis outside delivery", "app/demo/demo.go", "github.com/alicebob/miniredis/v2", "only delivery may"},
+		{"gobreaker outside delivery", "web/limit.go", "github.com/sony/gobreaker/v2", "only delivery may"},
+		{"go-redis outside delivery and web", "partners/token.go", "github.com/redis/go-redis/v9", "only delivery, web may"},
+		{"pgx outside ledger", "delivery/keeper.go", "github.com/jackc/pgx/v5/stdlib", "only ledger may"},
+		{"sqlite outside ledger", "app/app.go", "modernc.org/sqlite", "only ledger may"},
+		{"goose outside ledger", "cmd/ledgerhook/migrate.go", "github.com/pressly/goose/v3", "only ledger may"},
+		{"html/template outside dashboard", "ingest/docs.go", "html/template", "only dashboard may"},
+
+		{"a new package", "payments/payments.go", "fmt", "payments/payments.go: payments is not in the architecture: add it to packages in app/arch_test.go"},
+		{"code in the root", "embed.go", "embed", "embed.go: the module's root holds no Go code"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			source := fmt.Sprintf("package p\n\nimport _ %q\n", test.imports)
+			imports, err := readImports(fstest.MapFS{test.file: {Data: []byte(source)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := faults(imports)
+			if test.want == "" && len(got) > 0 {
+				t.Errorf("refused: %q", got)
+			}
+			if test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
+				t.Errorf("got %q, want one sentence with %q", got, test.want)
+			}
+		})
+	}
+}
+
+// imported is one import of a file, or a file without any (an empty path).
+type imported struct {
+	file, path string
+}
+
+// readImports reads every Go file of the module whatever its build tags,
+// except tests: those may import what they need.
+func readImports(root fs.FS) ([]imported, error) {
+	var found []imported
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != "." && notOurs(entry.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		source, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		found = append(found, imported{file: name})
+		for _, spec := range parsed.Imports {
+			importPath, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			found = append(found, imported{name, importPath})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// notOurs tells the directories that the go command passes over, too.
+func notOurs(dir string) bool {
+	return dir == "testdata" || dir == "vendor" || dir == "node_modules" || strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_")
+}
+
+// faults is a sentence for each import that breaks a rule: what and why.
+func faults(imports []imported) []string {
+	var all []string
+	for _, i := range imports {
+		fault := i.fault()
+		if fault != "" && !slices.Contains(all, fault) {
+			all = append(all, fault)
+		}
+	}
+	return all
+}
+
+func (i imported) fault() string {
+	from, _, _ := strings.Cut(path.Dir(i.file), "/")
+	importer, known := packages[from]
+	switch {
+	case from == ".":
+		return i.file + ": the module's root holds no Go code: move it to the package whose job it is"
+	case !known:
+		return fmt.Sprintf("%s: %s is not in the architecture: add it to packages in app/arch_test.go with its layer and what it may import, or move it below a package that is there", i.file, from)
+	}
+	for _, r := range reserved {
+		if within(i.path, r.path) && !slices.Contains(r.by, from) {
+			return fmt.Sprintf("%s imports %s: only %s may: reach it through what they export", i.file, i.path, strings.Join(r.by, ", "))
+		}
+	}
+	if !within(i.path, module) {
+		return ""
+	}
+	to, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(i.path, module), "/"), "/")
+	if to == from || importer.allows(to) {
+		return ""
+	}
+	return fmt.Sprintf("%s imports %s: %s may import %s of ours", i.file, i.path, from, importer.allowed())
+}
+
+func (r row) allows(to string) bool {
+	below, known := packages[to]
+	return slices.Contains(r.may, to) || slices.Contains(r.may, "*") && known && below.layer < r.layer
+}
+
+func (r row) allowed() string {
+	if len(r.may) == 0 {
+		return "nothing"
+	}
+	return strings.ReplaceAll(strings.Join(r.may, ", "), "*", "every lower layer")
+}
+
+// within tells whether an import path is root or lies below it.
+func within(importPath, root string) bool {
+	return importPath == root || strings.HasPrefix(importPath, root+"/")
+}
