@@ -1,0 +1,140 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Rate is how often something may happen: Burst times at once, then once every
+// Interval (the generic cell rate algorithm, GCRA).
+type Rate struct {
+	Interval time.Duration
+	Burst    int
+}
+
+// PerSecond and PerMinute are rates in the words of the interface.
+func PerSecond(n, burst int) Rate { return Rate{time.Second / time.Duration(n), burst} }
+
+// PerMinute allows n a minute, all at once if need be.
+func PerMinute(n int) Rate { return Rate{time.Minute / time.Duration(n), n} }
+
+// Limiter limits rates across all processes that share a Redis. While that
+// cannot be reached each process limits by itself with the same numbers. It is
+// safe for concurrent use.
+type Limiter struct {
+	redis redis.Scripter
+	local localLimiter
+
+	mu       sync.Mutex
+	redisOff time.Time // until when Redis is not asked
+}
+
+const (
+	// redisPatience is how long a request may wait for the shared limit.
+	redisPatience = 100 * time.Millisecond
+	// redisRest is how long a Redis that did not answer is left alone.
+	redisRest = time.Second
+)
+
+// NewLimiter returns a limiter that shares its limits through r; nil: with nobody.
+func NewLimiter(r redis.Scripter) *Limiter {
+	return &Limiter{redis: r, local: localLimiter{arrivals: map[string]time.Time{}}}
+}
+
+// gcraScript is one step of GCRA by the clock of Redis, in microseconds. It
+// answers how long to wait, 0 when the step was taken.
+var gcraScript = redis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local arrival = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+local wait = arrival + interval - now - burst * interval
+if wait > 0 then return wait end
+if ARGV[3] == '1' then
+  redis.call('SET', KEYS[1], string.format('%.0f', arrival + interval), 'PX', math.ceil((arrival + interval - now) / 1000))
+end
+return 0`)
+
+// Allow takes one step of key at rate. When that is too soon it answers false
+// and after which time it would not be.
+func (l *Limiter) Allow(ctx context.Context, key string, rate Rate) (ok bool, retryAfter time.Duration) {
+	return l.step(ctx, key, rate, true)
+}
+
+// Peek reports what Allow would, without taking the step.
+func (l *Limiter) Peek(ctx context.Context, key string, rate Rate) (ok bool, retryAfter time.Duration) {
+	return l.step(ctx, key, rate, false)
+}
+
+func (l *Limiter) step(ctx context.Context, key string, rate Rate, take bool) (ok bool, retryAfter time.Duration) {
+	now := time.Now()
+	if l.useRedis(now) {
+		asking, cancel := context.WithTimeout(ctx, redisPatience)
+		defer cancel()
+		wait, err := gcraScript.Run(asking, l.redis, []string{"ledgerhook:limit:{" + key + "}"},
+			rate.Interval.Microseconds(), rate.Burst, take).Int64()
+		if err == nil {
+			return wait <= 0, time.Duration(wait) * time.Microsecond
+		}
+		if ctx.Err() == nil {
+			l.restRedis(now)
+		}
+	}
+	return l.local.step(key, rate, now, take)
+}
+
+func (l *Limiter) useRedis(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.redis != nil && !now.Before(l.redisOff)
+}
+
+func (l *Limiter) restRedis(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.redisOff = now.Add(redisRest)
+}
+
+// localLimiter is the same algorithm in memory.
+type localLimiter struct {
+	mu       sync.Mutex
+	arrivals map[string]time.Time // the theoretical arrival time of each key
+}
+
+// maxLocalKeys bounds the memory; the keys that are at rest go first.
+const maxLocalKeys = 100_000
+
+func (l *localLimiter) step(key string, rate Rate, now time.Time, take bool) (ok bool, retryAfter time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	arrival := l.arrivals[key]
+	if arrival.Before(now) {
+		arrival = now
+	}
+	next := arrival.Add(rate.Interval)
+	if wait := next.Sub(now) - time.Duration(rate.Burst)*rate.Interval; wait > 0 {
+		return false, wait
+	}
+	if take {
+		l.makeRoom(now)
+		l.arrivals[key] = next
+	}
+	return true, 0
+}
+
+func (l *localLimiter) makeRoom(now time.Time) {
+	if len(l.arrivals) < maxLocalKeys {
+		return
+	}
+	for key, arrival := range l.arrivals {
+		if arrival.Before(now) {
+			delete(l.arrivals, key)
+		}
+	}
+	if len(l.arrivals) >= maxLocalKeys {
+		clear(l.arrivals)
+	}
+}

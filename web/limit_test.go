@@ -1,0 +1,118 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crypto/rand"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func testRedis(t *testing.T) *redis.Client {
+	t.Helper()
+	address := os.Getenv("LEDGERHOOK_TEST_REDIS_URL")
+	if address == "" {
+		t.Fatal("LEDGERHOOK_TEST_REDIS_URL names no Redis: run the tests with \"make test\" or \".ci/with-servers go test …\"")
+	}
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestABurstIsAllowedAndNoMoreAcrossProcesses(t *testing.T) {
+	key, rate := rand.Text(), Rate{time.Minute, 20}
+	processes := []*Limiter{NewLimiter(testRedis(t)), NewLimiter(testRedis(t))}
+	var allowed atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			ok, retryAfter := processes[i%2].Allow(t.Context(), key, rate)
+			if ok {
+				allowed.Add(1)
+			} else if retryAfter <= 0 || retryAfter > time.Minute {
+				t.Errorf("retry after %s", retryAfter)
+			}
+		})
+	}
+	wg.Wait()
+	if allowed.Load() != 20 {
+		t.Errorf("%d of 100 allowed, want the burst of 20", allowed.Load())
+	}
+}
+
+func TestPeekTakesNothing(t *testing.T) {
+	for name, l := range map[string]*Limiter{"redis": NewLimiter(testRedis(t)), "local": NewLimiter(nil)} {
+		key, rate := rand.Text(), Rate{time.Minute, 1}
+		for range 3 {
+			if ok, _ := l.Peek(t.Context(), key, rate); !ok {
+				t.Errorf("%s: a peek used the burst up", name)
+			}
+		}
+		if ok, _ := l.Allow(t.Context(), key, rate); !ok {
+			t.Errorf("%s: the first step was refused", name)
+		}
+		if ok, _ := l.Peek(t.Context(), key, rate); ok {
+			t.Errorf("%s: a peek allows what is used up", name)
+		}
+	}
+}
+
+func TestTheLocalLimitFollowsTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rate := NewLimiter(nil), PerSecond(20, 100)
+		allowed := func() (n int) {
+			for {
+				if ok, _ := l.Allow(t.Context(), "acme", rate); !ok {
+					return n
+				}
+				n++
+			}
+		}
+		if n := allowed(); n != 100 {
+			t.Errorf("burst of %d, want 100", n)
+		}
+		time.Sleep(time.Second)
+		if n := allowed(); n != 20 {
+			t.Errorf("%d in the second after, want 20", n)
+		}
+		_, wait := l.Allow(t.Context(), "acme", rate)
+		time.Sleep(wait)
+		if ok, _ := l.Allow(t.Context(), "acme", rate); !ok {
+			t.Error("refused after the time it named")
+		}
+	})
+}
+
+func TestWithoutRedisEachProcessLimitsByItself(t *testing.T) {
+	gone := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+	defer gone.Close()
+	l, n := NewLimiter(gone), 0
+	for range 50 {
+		if ok, _ := l.Allow(t.Context(), "acme", Rate{time.Minute, 7}); ok {
+			n++
+		}
+	}
+	if n != 7 {
+		t.Errorf("%d allowed, want 7", n)
+	}
+}
+
+func TestLocalMemoryIsBounded(t *testing.T) {
+	l := NewLimiter(nil)
+	for i := range maxLocalKeys + 10 {
+		l.Allow(t.Context(), fmt.Sprint(i), PerMinute(1))
+	}
+	if n := len(l.local.arrivals); n > maxLocalKeys {
+		t.Errorf("%d keys kept", n)
+	}
+}
