@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"ledgerhook/app"
@@ -64,15 +65,14 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, settings.remove()) }()
-	cfg, err := config.Load("", settings.environ)
-	if err != nil {
-		return fmt.Errorf("the settings: %w", err)
-	}
 	// The gateway outlives ctx: what is under way is delivered first.
 	lasting := context.WithoutCancel(ctx)
-	log := slog.New(slog.NewTextHandler(d.screen, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if d.app, err = app.Start(lasting, cfg, app.Options{Log: log, Version: opts.Version}); err != nil {
-		return fmt.Errorf("start the gateway: %w", err)
+	err = d.start(lasting, settings)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = d.start(lasting, settings.anyPorts())
+	}
+	if err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, d.stop(lasting)) }()
 	d.api = &api{base: d.app.InternalURL(), token: d.app.Token(), http: &http.Client{Timeout: 10 * time.Second}}
@@ -83,6 +83,18 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	d.introduce(settings)
 	return d.live(ctx)
+}
+
+func (d *demo) start(ctx context.Context, s settings) error {
+	cfg, err := config.Load("", s.environ)
+	if err != nil {
+		return fmt.Errorf("the settings: %w", err)
+	}
+	log := slog.New(slog.NewTextHandler(d.screen, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if d.app, err = app.Start(ctx, cfg, app.Options{Log: log, Version: d.opts.Version}); err != nil {
+		return fmt.Errorf("start the gateway: %w", err)
+	}
+	return nil
 }
 
 // live makes traffic, lets it end and judges what came of it.
@@ -102,6 +114,9 @@ func (d *demo) live(ctx context.Context) error {
 		enough()
 	}
 	wg.Wait()
+	if have := d.tally.standing(); have.arrived < have.accepted {
+		d.screen.print(d.screen.in(grey, fmt.Sprintf("no new events; %d are still under way", have.accepted-have.arrived)))
+	}
 	r, err := d.drain(context.WithoutCancel(ctx))
 	d.screen.stand("")
 	d.summarize(r)

@@ -16,27 +16,28 @@ func (d *demo) introduce(s settings) {
 	if !s.temporary {
 		data = fact("data", s.dir, "kept")
 	}
-	try := func(command, note string) string {
-		return fmt.Sprintf("  %s %s   %s", d.opts.Command, command, c.in(grey, "# "+note))
-	}
+	note := func(text string) string { return "  " + c.in(grey, "# "+text) }
 	acme, globex := d.partners[0], d.partners[1]
 	c.print(
 		c.in(bold, "Ledgerhook "+d.opts.Version)+"  two partners, live traffic; Ctrl-C ends it with a summary", "",
-		fact("internal API", d.app.InternalURL(), "takes events and answers the commands below"),
+		fact("internal API", d.app.InternalURL(), "takes events, answers the commands below"),
 		fact("partner API", d.app.PublicURL(), "the signed operations of partners"),
-		fact(acme.label, acme.code, "healthy"),
-		fact(globex.label, globex.code, fmt.Sprintf("answers 503 to the first attempt of every %dth event", everyNth)),
+		fact("partner", acme.code, "is healthy"),
+		fact("partner", globex.code, fmt.Sprintf("answers every %dth event with 503 at first", everyNth)),
 		data, "",
 		"Try in another terminal:", "",
-		fmt.Sprintf("  export LEDGERHOOK_URL=%s LEDGERHOOK_TOKEN=%s", d.app.InternalURL(), d.app.Token()),
-		try("endpoint test "+acme.endpoint, "a signed test notification"),
-		try("deliveries list --partner "+globex.code+" --limit 10", "what became of the newest"),
-		try("send "+acme.code+" --type TopupCard --data - <<< '"+sample+"'", "an event of yours"),
+		"  export LEDGERHOOK_URL="+d.app.InternalURL(),
+		"  export LEDGERHOOK_TOKEN="+d.app.Token(), "",
+		note("send a signed test notification"),
+		"  "+d.opts.Command+" endpoint test "+acme.endpoint,
+		note("see what became of the newest deliveries"),
+		"  "+d.opts.Command+" deliveries list --partner "+globex.code+" --limit 10",
+		note("send an event of your own and watch it arrive here"),
+		`  echo '{"id":"mine","cardId":"card_1001","amount":250000,"fee":1250,`,
+		`    "status":"Completed","createdAt":1767225600}' |`,
+		"  "+d.opts.Command+" send "+acme.code+" --type TopupCard --data -",
 		"")
 }
-
-// sample is the event of the last command to try.
-const sample = `{"id":"top_mine","cardId":"card_1","amount":250000,"fee":1250,"status":"Completed","createdAt":1767225600}`
 
 // stand shows how things stand, below the lines.
 func (d *demo) stand() {

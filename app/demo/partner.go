@@ -107,6 +107,10 @@ func (p *partner) listen(r *receiver.Receiver) (url string, err error) {
 func (d *demo) observe(p *partner, got receiver.Received) {
 	verified := got.VerifiedRSA && got.VerifiedStandard
 	d.tally.arrive(got.ID, verified, got.SameBytes, got.Attempt > 1)
-	d.screen.print(d.line(p, got, readTold(got.Body)))
+	var n told
+	if got.Err == nil { // what anybody may have written is not shown
+		n = readTold(got.Body)
+	}
+	d.screen.print(d.line(p, got, n))
 	d.stand()
 }

@@ -2,8 +2,8 @@ package demo
 
 import (
 	"fmt"
-	"net"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -33,8 +33,8 @@ func newSettings(environ []string) (settings, error) {
 	}
 	s.environ = []string{
 		"LEDGERHOOK_DATA_DIR=" + s.dir,
-		"LEDGERHOOK_LISTEN=" + address(given["LEDGERHOOK_LISTEN"], "127.0.0.1:8080"),
-		"LEDGERHOOK_INTERNAL_LISTEN=" + address(given["LEDGERHOOK_INTERNAL_LISTEN"], "127.0.0.1:8081"),
+		"LEDGERHOOK_LISTEN=" + given["LEDGERHOOK_LISTEN"],
+		"LEDGERHOOK_INTERNAL_LISTEN=" + given["LEDGERHOOK_INTERNAL_LISTEN"],
 		"LEDGERHOOK_ADMIN_PASSWORD=" + given["LEDGERHOOK_ADMIN_PASSWORD"],
 		"LEDGERHOOK_ENVIRONMENT=sandbox",
 		"LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8",
@@ -42,6 +42,18 @@ func newSettings(environ []string) (settings, error) {
 		"LEDGERHOOK_LOG=text",
 	}
 	return s, nil
+}
+
+// anyPorts leaves the choice of ports to the system, except for a listener that
+// the caller placed.
+func (s settings) anyPorts() settings {
+	s.environ = slices.Clone(s.environ)
+	for i, entry := range s.environ {
+		if strings.HasSuffix(entry, "LISTEN=") {
+			s.environ[i] = entry + "127.0.0.1:0"
+		}
+	}
+	return s
 }
 
 func (s settings) remove() error {
@@ -52,18 +64,4 @@ func (s settings) remove() error {
 		return fmt.Errorf("remove the demo's data: %w", err)
 	}
 	return nil
-}
-
-// address is where a listener of the gateway goes: where it is told, at its
-// usual place if that is free, else at any free port.
-func address(told, usual string) string {
-	if told != "" {
-		return told
-	}
-	l, err := net.Listen("tcp", usual)
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	_ = l.Close() // it was opened to see whether it can be
-	return usual
 }

@@ -43,7 +43,7 @@ type Answer struct {
 }
 
 // OK is the answer that takes a notification.
-var OK = Answer{Status: http.StatusOK, Body: `{"success":true}`}
+var OK = Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"success":true}`}
 
 // Received is one request and what the checks said of it.
 type Received struct {

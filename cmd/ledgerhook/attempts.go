@@ -15,7 +15,7 @@ type attemptItem struct {
 	Number          int                 `json:"number"`
 	Trigger         string              `json:"trigger"`
 	StartedAt       time.Time           `json:"startedAt"`
-	DurationMS      int64               `json:"durationMs"`
+	DurationMS      float64             `json:"durationMs"`
 	PeerIP          string              `json:"peerIp"`
 	Outcome         string              `json:"outcome"`
 	StatusCode      int                 `json:"statusCode"`
@@ -58,7 +58,7 @@ func (c *cli) showAttempts(attempts []attemptItem, ended bool) error {
 			then = strings.TrimPrefix(then+", ", ", ") + "again at " + clock(a.NextAttemptAt)
 		}
 		t.row(strconv.Itoa(a.Number), clock(a.StartedAt), a.Trigger, a.result(),
-			strconv.FormatInt(a.DurationMS, 10), a.PeerIP, then)
+			fmt.Sprintf("%.0f", a.DurationMS), a.PeerIP, then)
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -14,7 +14,7 @@ const (
 		{"partnerCode":"acme","name":"Acme Pay","state":"active","createdAt":"2026-01-02T03:04:05Z","settings":{"signatures":["rsa","standard"]}},
 		{"partnerCode":"globex","name":"","state":"disabled","createdAt":"2026-02-03T04:05:06Z","settings":{}}],"nextCursor":"c2"}`
 	endpointsDoc = `{"items":[{"endpointId":"ep_1","partnerCode":"acme","url":"https://acme.example/hook","webhookTypes":[],"description":"","state":"active","maxInFlight":32,"createdAt":"2026-01-02T03:04:05Z"},
-		{"endpointId":"ep_2","partnerCode":"acme","url":"https://acme.example/cards","webhookTypes":["CreateCard","TopupCard"],"state":"paused","maxInFlight":4,"createdAt":"2026-01-02T03:04:05Z"}],"nextCursor":""}`
+		{"endpointId":"ep_2","partnerCode":"acme","url":"https://acme.example/cards","webhookTypes":["CreateCard","TopupCard"],"state":"paused","maxInFlight":4,"inFlight":3,"waiting":1200,"createdAt":"2026-01-02T03:04:05Z"}],"nextCursor":""}`
 	secretsDoc = `{"items":[{"secretId":"sec_1","state":"retiring","createdAt":"2026-01-02T03:04:05Z","activatedAt":"2026-01-02T03:04:05Z","retiresAt":"2026-03-04T05:06:07Z","revokedAt":null},
 		{"secretId":"sec_2","state":"active","createdAt":"2026-03-03T05:06:07Z","activatedAt":"2026-03-03T05:06:07Z","retiresAt":null,"revokedAt":null}],"nextCursor":""}`
 	deliveriesDoc = `{"items":[
@@ -22,7 +22,7 @@ const (
 		{"deliveryId":"dlv_2","eventId":"evt_2","endpointId":"","partnerCode":"acme","webhookType":"ProfileApplication.Updated","state":"held","attemptCount":0,"createdAt":"2026-01-02T03:04:06Z","nextAttemptAt":null,"waitingFor":{"reason":"no_endpoint","until":null}},
 		{"deliveryId":"dlv_1","eventId":"evt_1","endpointId":"ep_1","partnerCode":"acme","webhookType":"TopupCard","state":"delivered","attemptCount":1,"createdAt":"2026-01-02T03:04:05Z","nextAttemptAt":null,"waitingFor":null,"lastStatusCode":200,"lastErrorClass":""}],"nextCursor":""}`
 	deliveryDoc = `{"deliveryId":"dlv_3","eventId":"evt_3","endpointId":"ep_1","partnerCode":"acme","webhookType":"CardTransaction","reference":"tx_1","sequence":7,"state":"pending","attemptCount":2,"createdAt":"2026-01-02T03:04:07Z","waitingFor":{"reason":"retry","until":"2026-01-02T04:00:00Z"},
-		"attempts":[{"number":1,"trigger":"first","startedAt":"2026-01-02T03:04:07Z","durationMs":12,"peerIp":"203.0.113.5","outcome":"failed","statusCode":0,"errorClass":"timeout","errorDetail":"no answer within 10s","nextAttemptAt":"2026-01-02T03:04:12Z","nextAttemptReason":"schedule"},
+		"attempts":[{"number":1,"trigger":"first","startedAt":"2026-01-02T03:04:07Z","durationMs":12.4,"peerIp":"203.0.113.5","outcome":"failed","statusCode":0,"errorClass":"timeout","errorDetail":"no answer within 10s","nextAttemptAt":"2026-01-02T03:04:12Z","nextAttemptReason":"schedule"},
 		{"number":2,"trigger":"retry","startedAt":"2026-01-02T03:04:12Z","durationMs":30,"peerIp":"203.0.113.5","outcome":"failed","statusCode":503,"errorClass":"http_5xx","errorDetail":"","responseHeaders":{"Content-Type":["text/plain"],"Retry-After":["3600"]},"responseBody":"down for\nmaintenance \u001b[2J","truncated":true,"nextAttemptAt":"2026-01-02T04:00:00Z","nextAttemptReason":"Retry-After"}]}`
 )
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,11 +28,20 @@ exit code 0 only if everything was delivered and verified.`,
 			}
 			return demo.Run(cmd.Context(), demo.Options{
 				Out: c.out, Terminal: c.coloured(c.out), Duration: duration, JSON: asJSON,
-				Version: version, Environ: os.Environ(),
+				Version: version, Command: calledAs(), Environ: os.Environ(),
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&duration, "duration", 0, "end by itself after this time; without it Ctrl-C does")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "make the last line the summary as JSON")
 	return cmd
+}
+
+// calledAs is how the user calls this program, for commands to copy.
+func calledAs() string {
+	name := os.Args[0]
+	if strings.Contains(name, "/go-build") {
+		return "go run ./cmd/ledgerhook"
+	}
+	return name
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ health check of a container, and exits 0 or 1.`,
 // health asks the internal listener: at LEDGERHOOK_URL if that is set, else
 // where the settings put it on this machine.
 func (c *cli) health(ctx context.Context, cfg config.Config) error {
-	base := c.env("LEDGERHOOK_URL")
+	base := strings.TrimRight(c.env("LEDGERHOOK_URL"), "/")
 	if base == "" {
 		base = "http://" + loopback(cfg.InternalListen)
 	}

@@ -23,6 +23,8 @@ type endpointItem struct {
 	Description string    `json:"description"`
 	State       string    `json:"state"`
 	MaxInFlight int       `json:"maxInFlight"`
+	InFlight    int       `json:"inFlight"`
+	Waiting     int       `json:"waiting"`
 	CreatedAt   time.Time `json:"createdAt"`
 }
 
@@ -100,9 +102,9 @@ func (c *cli) endpointList() *cobra.Command {
 		Use: "list CODE", Short: "List a partner's endpoints", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return list(cmd.Context(), c, partnerPath(args[0])+"/endpoints", url.Values{}, f,
-				[]string{"ENDPOINT", "STATE", "TYPES", "IN FLIGHT", "URL"},
+				[]string{"ENDPOINT", "STATE", "TYPES", "IN FLIGHT", "WAITING", "URL"},
 				func(t *table, e endpointItem) {
-					t.row(e.ID, stateColour(e.State), typesText(e.Types), strconv.Itoa(e.MaxInFlight), e.URL)
+					t.row(e.ID, stateColour(e.State), typesText(e.Types), fmt.Sprintf("%d of %d", e.InFlight, e.MaxInFlight), strconv.Itoa(e.Waiting), e.URL)
 				})
 		},
 	}
@@ -212,7 +214,7 @@ func (c *cli) tellTest(d deliveryItem, quiet bool) error {
 	}
 	a := d.Attempts[len(d.Attempts)-1]
 	if a.Outcome != string(webhook.OutcomeDelivered) {
-		return fmt.Errorf("the endpoint failed the test after %d ms: %s; the whole exchange: ledgerhook deliveries show %s",
+		return fmt.Errorf("the endpoint failed the test after %.0f ms: %s; the whole exchange: ledgerhook deliveries show %s",
 			a.DurationMS, a.result().text, d.ID)
 	}
 	if quiet {
@@ -222,6 +224,6 @@ func (c *cli) tellTest(d deliveryItem, quiet bool) error {
 	if c.coloured(c.out) {
 		mark = green.paint(mark)
 	}
-	_, err := fmt.Fprintf(c.out, "%s the endpoint answered %d after %d ms\n", mark, a.StatusCode, a.DurationMS)
+	_, err := fmt.Fprintf(c.out, "%s the endpoint answered %d after %.0f ms\n", mark, a.StatusCode, a.DurationMS)
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,7 @@ func (c *cli) listen() *cobra.Command {
 	var secrets []string
 	answer := receiver.OK
 	var failFirst int
+	var whole bool
 	cmd := &cobra.Command{
 		Use:   "listen",
 		Short: "Receive notifications: verify, print, and answer as told",
@@ -41,7 +43,7 @@ are given, printed, and answered as told; one that does not verify gets 401.`,
 				return usage("--fail-first and --delay must not be negative")
 			}
 			if answer.Status != http.StatusOK {
-				answer.Body = ""
+				answer.Header, answer.Body = nil, ""
 			}
 			public, err := readPublicKey(keyFile)
 			if err != nil {
@@ -51,7 +53,7 @@ are given, printed, and answered as told; one that does not verify gets 401.`,
 				return err
 			}
 			failure := receiver.Answer{Status: http.StatusServiceUnavailable, Delay: answer.Delay}
-			p := &printer{cli: c, coloured: c.coloured(c.out), rsa: public != nil, standard: len(secrets) > 0}
+			p := &printer{cli: c, whole: whole, coloured: c.coloured(c.out), rsa: public != nil, standard: len(secrets) > 0}
 			r := receiver.New(receiver.Options{PublicKey: public, Secrets: secrets,
 				Answer: receiver.FailFirst(failFirst, failure, answer), Observe: p.print})
 			return c.receive(cmd.Context(), addr, r, p)
@@ -63,6 +65,7 @@ are given, printed, and answered as told; one that does not verify gets 401.`,
 	cmd.Flags().IntVar(&answer.Status, "status", answer.Status, "the status code to answer")
 	cmd.Flags().DurationVar(&answer.Delay, "delay", 0, "how long to wait before answering")
 	cmd.Flags().IntVar(&failFirst, "fail-first", 0, "answer 503 to the first N requests of every id")
+	cmd.Flags().BoolVar(&whole, "body", false, "print the bodies as they came, not the data alone")
 	_ = cmd.MarkFlagFilename("public-key", "pem")
 	return cmd
 }
@@ -122,9 +125,13 @@ func loopback(addr string) string {
 	return addr
 }
 
+// indent puts the second line of a request under the first one's answer.
+const indent = "          "
+
 // printer shows requests as they come.
 type printer struct {
 	*cli
+	whole         bool // print bodies as they came
 	coloured      bool
 	rsa, standard bool // what is checked
 
@@ -165,13 +172,13 @@ func (p *printer) print(got receiver.Received) {
 	if got.Err == nil && !got.SameBytes {
 		notes = append(notes, p.in(red, "other bytes than before"))
 	}
-	if got.Err != nil {
-		notes = append(notes, p.in(red, plain(errorLine(got.Err))))
-	}
 	line := fmt.Sprintf("%s  %s  %-26s  %-30s  %s%s%s\n", p.in(grey, got.At.Format("15:04:05")), status,
 		plain(got.Type), plain(got.ID), p.check(p.rsa, got.VerifiedRSA, "rsa"),
 		p.check(p.standard, got.VerifiedStandard, "standard"), strings.Join(notes, ", "))
-	body := "          " + p.in(grey, plain(string(got.Body))) + "\n"
+	if got.Err != nil {
+		line += indent + p.in(red, errorLine(got.Err)) + "\n"
+	}
+	line += indent + p.in(grey, plain(p.shown(got.Body))) + "\n"
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +186,24 @@ func (p *printer) print(got receiver.Received) {
 	if got.Err != nil {
 		p.refused++
 	}
-	fmt.Fprint(p.out, line, body)
+	fmt.Fprint(p.out, line)
+}
+
+// shown is what a person wants to read of a body: its data without the
+// signature, which is long and checked already.
+func (p *printer) shown(body []byte) string {
+	var n struct {
+		Data map[string]json.RawMessage `json:"data"`
+	}
+	if p.whole || json.Unmarshal(body, &n) != nil || n.Data == nil {
+		return string(body)
+	}
+	delete(n.Data, "signature")
+	data, err := writeJSON(n.Data)
+	if err != nil {
+		return string(body)
+	}
+	return string(data)
 }
 
 func (p *printer) summary() string {

@@ -139,11 +139,16 @@ func setSignature(body []byte, signature string) ([]byte, error) {
 		return nil, errors.New("the request is not a JSON object")
 	}
 	members["signature"], _ = json.Marshal(signature)
+	return writeJSON(members)
+}
+
+// writeJSON writes v without the escapes that only HTML needs.
+func writeJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(members); err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
 }
