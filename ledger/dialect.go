@@ -74,11 +74,13 @@ func (l *Ledger) openSQLite(dir string) error {
 		clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 	}
 	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
-	if l.write, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path}).String()+"?_txlock=immediate&"+common); err != nil {
+	// Without an authority, since the first part of a relative path would be taken for one.
+	address := "file:" + (&url.URL{Path: path}).EscapedPath()
+	if l.write, err = sql.Open("sqlite", address+"?_txlock=immediate&"+common); err != nil {
 		return err
 	}
 	l.write.SetMaxOpenConns(1)
-	if l.read, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path}).String()+"?_pragma=query_only(1)&"+common); err != nil {
+	if l.read, err = sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common); err != nil {
 		return err
 	}
 	l.read.SetMaxOpenConns(4)

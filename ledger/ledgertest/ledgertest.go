@@ -92,7 +92,7 @@ func Options(t *testing.T, driver string) ledger.Options {
 
 // Schema makes an empty schema on the test server and returns its address; it
 // goes with the test.
-func Schema(t *testing.T) string {
+func Schema(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv("LEDGERHOOK_TEST_DATABASE_URL")
 	if server == "" {
