@@ -3,6 +3,8 @@ package signer
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 )
@@ -23,6 +25,7 @@ func ParseMasterKey(text string) ([]byte, error) {
 // webhook secrets. It is safe for use by many goroutines.
 type Box struct {
 	aead cipher.AEAD
+	root []byte // what Derive expands
 }
 
 // sealedV1 begins every sealed text: AES-256-GCM, 96-bit random nonce, text, tag.
@@ -41,7 +44,25 @@ func NewBox(masterKey []byte) (*Box, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up GCM: %w", err)
 	}
-	return &Box{aead}, nil
+	root, err := hkdf.Extract(sha256.New, masterKey, nil)
+	if err != nil {
+		return nil, fmt.Errorf("set up key derivation: %w", err)
+	}
+	return &Box{aead, root}, nil
+}
+
+// derivedSize is the size of a derived key in bytes.
+const derivedSize = 32
+
+// Derive returns a secret of 32 bytes for one use, named by label: always the
+// same under one master key, and telling nothing of it or of other labels
+// (HKDF-SHA-256).
+func (b *Box) Derive(label string) []byte {
+	key, err := hkdf.Expand(sha256.New, b.root, label, derivedSize)
+	if err != nil {
+		panic(err) // only for a size beyond the hash's reach
+	}
+	return key
 }
 
 // Seal encrypts plain. The purpose names what it is and whose ("webhook

@@ -1,0 +1,88 @@
+package partners
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// MailboxLife is how long the development mailbox keeps a letter.
+const MailboxLife = 24 * time.Hour
+
+const letterPrefix = "ltr_"
+
+// KeptLetter is a letter in the development mailbox.
+type KeptLetter struct {
+	ID         string // ltr_…
+	To         Addressee
+	SealedCode []byte
+	CreatedAt  time.Time
+}
+
+// MailboxStore remembers letters.
+type MailboxStore interface {
+	KeepLetter(ctx context.Context, l KeptLetter) error
+	// Letters lists letters, newest first, and the cursor of the next page.
+	Letters(ctx context.Context, cursor string, limit int) (found []KeptLetter, next string, err error)
+}
+
+// Mailbox is the Carrier of a gateway without a mail server: letters stay with
+// it, their codes sealed, for the operators to read.
+type Mailbox struct {
+	store MailboxStore
+	box   *signer.Box
+}
+
+// NewMailbox returns the mailbox in store.
+func NewMailbox(store MailboxStore, box *signer.Box) *Mailbox { return &Mailbox{store, box} }
+
+// Carry implements Carrier.
+func (m *Mailbox) Carry(ctx context.Context, l Letter) error {
+	id := webhook.NewID(letterPrefix)
+	return m.store.KeepLetter(ctx, KeptLetter{id, l.To, m.box.Seal("letter/"+id, []byte(l.Code)), time.Now()})
+}
+
+// OpenLetter is a letter of the mailbox that can be read.
+type OpenLetter struct {
+	Letter
+	ID            string // ltr_…
+	Subject, Body string // as they would be sent
+	CreatedAt     time.Time
+}
+
+// List opens letters, newest first, after the one in cursor, and returns the
+// cursor of the next page.
+func (m *Mailbox) List(ctx context.Context, cursor string, limit int) (letters []OpenLetter, next string, err error) {
+	kept, next, err := m.store.Letters(ctx, cursor, limit)
+	if err != nil {
+		return nil, "", fmt.Errorf("list the mailbox: %w", err)
+	}
+	for _, k := range kept {
+		code, err := m.box.Open("letter/"+k.ID, k.SealedCode)
+		if err != nil {
+			return nil, "", fmt.Errorf("open letter %s: %w", k.ID, err)
+		}
+		o := OpenLetter{Letter: Letter{k.To, string(code)}, ID: k.ID, CreatedAt: k.CreatedAt}
+		o.Subject, o.Body = o.text()
+		letters = append(letters, o)
+	}
+	return letters, next, nil
+}
+
+// OpenMail returns the postman for smtpURL (LEDGERHOOK_SMTP_URL). Without one
+// letters go to the development mailbox, and the log says so.
+func OpenMail(smtpURL string, mailbox *Mailbox, log *slog.Logger) (*Postman, error) {
+	if smtpURL == "" {
+		log.Warn("there is no mail server (LEDGERHOOK_SMTP_URL): one-time codes go to the development mailbox at /ops/mailbox")
+		return NewPostman(mailbox, log), nil
+	}
+	carrier, err := NewSMTP(smtpURL)
+	if err != nil {
+		return nil, err
+	}
+	return NewPostman(carrier, log), nil
+}

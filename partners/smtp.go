@@ -1,0 +1,130 @@
+package partners
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wneessen/go-mail"
+)
+
+const (
+	submissionPort = 587
+	smtpsPort      = 465
+	smtpTimeout    = 15 * time.Second
+)
+
+// SMTP is the Carrier that hands letters to a mail server.
+type SMTP struct {
+	host    string
+	from    string
+	options []mail.Option
+}
+
+// NewSMTP reads the address of a mail server: smtp://user:password@host:587,
+// or smtps:// for TLS from the first byte. smtp:// turns to TLS where the
+// server offers it, and insists on it when there is a password to protect and
+// the server is not on this machine. The sender is the parameter from
+// (?from=codes@example.com), else the user if that is an address, else
+// no-reply at the host. Errors do not show the address: it holds a password.
+func NewSMTP(address string) (*SMTP, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return nil, errors.New("LEDGERHOOK_SMTP_URL must be like smtp://user:password@host:587 or smtps://host")
+	}
+	s := &SMTP{host: u.Hostname(), from: sender(u)}
+	if !isAddress(s.from) {
+		return nil, errors.New("LEDGERHOOK_SMTP_URL names no sender: add ?from= and an e-mail address")
+	}
+	port := submissionPort
+	if u.Scheme == "smtps" {
+		port = smtpsPort
+	}
+	if u.Port() != "" {
+		if port, err = strconv.Atoi(u.Port()); err != nil {
+			return nil, errors.New("LEDGERHOOK_SMTP_URL must have a number as its port")
+		}
+	}
+	s.options = []mail.Option{mail.WithPort(port), mail.WithTimeout(smtpTimeout), mail.WithTLSPolicy(mail.TLSOpportunistic)}
+	if u.Scheme == "smtps" {
+		s.options = append(s.options, mail.WithSSL())
+	}
+	if password, ok := u.User.Password(); ok {
+		s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+		if !isLocal(s.host) {
+			s.options = append(s.options, mail.WithTLSPolicy(mail.TLSMandatory))
+		}
+	}
+	return s, nil
+}
+
+func sender(u *url.URL) string {
+	if from := u.Query().Get("from"); from != "" {
+		return from
+	}
+	if user := u.User.Username(); strings.Contains(user, "@") {
+		return user
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.To4() == nil {
+		return "no-reply@[IPv6:" + ip.String() + "]"
+	} else if ip != nil {
+		return "no-reply@[" + ip.String() + "]"
+	}
+	return "no-reply@" + u.Hostname()
+}
+
+func isLocal(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// isAddress reports whether text is one bare address: no list, no name.
+func isAddress(text string) bool {
+	a, err := netmail.ParseAddress(text)
+	return err == nil && a.Name == "" && a.Address == text
+}
+
+// Carry implements Carrier.
+func (s *SMTP) Carry(ctx context.Context, l Letter) error {
+	message, err := s.message(l)
+	if err != nil {
+		return err
+	}
+	client, err := mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return fmt.Errorf("set up mail: %w", err)
+	}
+	if err := client.DialAndSendWithContext(ctx, message); err != nil {
+		var refused *mail.SendError
+		if errors.As(err, &refused) && !refused.IsTemp() && refused.ErrorCode() >= 500 {
+			return fmt.Errorf("%w: %w", ErrUndeliverable, err)
+		}
+		return fmt.Errorf("hand a letter to the mail server: %w", err)
+	}
+	return nil
+}
+
+func (s *SMTP) message(l Letter) (*mail.Msg, error) {
+	if !isAddress(l.To.Email) {
+		return nil, fmt.Errorf("%w: what was sent as an e-mail is no address", ErrUndeliverable)
+	}
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	if err := errors.Join(m.From(s.from), m.To(l.To.Email)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUndeliverable, err)
+	}
+	subject, body := l.text()
+	m.Subject(subject)
+	m.SetDate()
+	_, domain, _ := strings.Cut(s.from, "@")
+	m.SetMessageIDWithValue(rand.Text() + "@" + domain)
+	m.SetGenHeader("Auto-Submitted", "auto-generated")
+	m.SetBodyString(mail.TypeTextPlain, body)
+	return m, nil
+}
