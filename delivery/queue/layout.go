@@ -2,7 +2,8 @@ package queue
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,98 +16,81 @@ import (
 
 func key(shard, part string) string { return "asynq:{" + shard + "}:" + part }
 
-// settled is how long a task that asynq calls active may stay queued in the
-// ledger: claiming takes milliseconds, so whoever fetched it is gone.
-const settled = 10 * time.Second
+// lostScript finds those of the given tasks that no server will ever fetch and
+// clears what is left of them, in one step: a task that moves on between two
+// looks would seem to be nowhere. A task is held if it stands where its state
+// says, and an active one as long as the server that fetched it renews its
+// lease. The oldest pending tasks are at the list's end.
+var lostScript = redis.NewScript(`
+local pending, active, lease, scheduled, retry, archived = unpack(KEYS)
+local prefix, now = ARGV[1], tonumber(ARGV[2])
+local lost = {}
+for i = 3, #ARGV do
+	local id, task = ARGV[i], prefix .. ARGV[i]
+	local state = redis.call("HEXISTS", task, "msg") == 1 and redis.call("HGET", task, "state")
+	local held = false
+	if state == "pending" then
+		held = redis.call("LPOS", pending, id, "RANK", -1)
+	elseif state == "scheduled" then
+		held = redis.call("ZSCORE", scheduled, id)
+	elseif state == "active" then
+		local ends = redis.call("ZSCORE", lease, id)
+		held = ends and tonumber(ends) >= now
+	end
+	if not held then
+		redis.call("LREM", pending, 0, id)
+		redis.call("LREM", active, 0, id)
+		for _, set in ipairs({lease, scheduled, retry, archived}) do
+			redis.call("ZREM", set, id)
+		end
+		redis.call("DEL", task)
+		lost[#lost + 1] = i - 3
+	end
+end
+return lost`)
+
+// lostBatch keeps a run of the script, during which Redis does nothing else, short.
+const lostBatch = 250
 
 // Lost returns those of the queued deliveries that no worker will ever fetch:
-// the queue does not know them, or holds only a piece of them. Such pieces,
-// which asynq never clears, are cleared.
-func (q *Queue) Lost(ctx context.Context, queued []delivery.Queued) ([]delivery.Ticket, error) {
-	states, err := q.states(ctx, queued)
+// the queue does not know them, holds only a piece of them, or has set them
+// aside. What it holds of them, which asynq might never clear, is cleared.
+func (q *Queue) Lost(ctx context.Context, queued []delivery.Queued) (lost []delivery.Ticket, err error) {
+	shards := map[string][]delivery.Ticket{}
+	for _, d := range queued {
+		shard := q.ShardOf(d.EndpointID)
+		shards[shard] = append(shards[shard], d.Ticket)
+	}
+	for shard, tickets := range shards {
+		for batch := range slices.Chunk(tickets, lostBatch) {
+			found, err := q.lostIn(ctx, shard, batch)
+			if err != nil {
+				return nil, fmt.Errorf("look for lost tickets in %s: %w", shard, err)
+			}
+			lost = append(lost, found...)
+		}
+	}
+	return lost, nil
+}
+
+func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Ticket) ([]delivery.Ticket, error) {
+	var keys []string
+	for _, part := range []string{"pending", "active", "lease", "scheduled", "retry", "archived"} {
+		keys = append(keys, key(shard, part))
+	}
+	args := []any{key(shard, "t:"), time.Now().Unix()}
+	for _, t := range tickets {
+		args = append(args, taskID(t))
+	}
+	found, err := lostScript.Run(ctx, q.redis, keys, args...).Int64Slice()
 	if err != nil {
 		return nil, err
 	}
-	present, err := q.present(ctx, queued, states)
-	if err != nil {
-		return nil, err
+	lost := make([]delivery.Ticket, len(found))
+	for i, at := range found {
+		lost[i] = tickets[at]
 	}
-	var lost []delivery.Ticket
-	for i, d := range queued {
-		if !present[i] {
-			lost = append(lost, d.Ticket)
-		}
-	}
-	return lost, q.clear(ctx, lost)
-}
-
-// states reads what asynq says of each task; empty: nothing.
-func (q *Queue) states(ctx context.Context, queued []delivery.Queued) ([]string, error) {
-	replies := make([]*redis.StringCmd, len(queued))
-	_, err := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, d := range queued {
-			replies[i] = p.HGet(ctx, key(q.ShardOf(d.EndpointID), "t:"+taskID(d.Ticket)), "state")
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
-	}
-	states := make([]string, len(queued))
-	for i, reply := range replies {
-		states[i] = reply.Val()
-	}
-	return states, nil
-}
-
-// present checks that each task also stands where its state says.
-func (q *Queue) present(ctx context.Context, queued []delivery.Queued, states []string) ([]bool, error) {
-	present := make([]bool, len(queued))
-	checks := make([]redis.Cmder, len(queued))
-	_, err := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, d := range queued {
-			shard, id := q.ShardOf(d.EndpointID), taskID(d.Ticket)
-			switch states[i] {
-			case "pending":
-				checks[i] = p.LPos(ctx, key(shard, "pending"), id, redis.LPosArgs{})
-			case "scheduled":
-				checks[i] = p.ZScore(ctx, key(shard, "scheduled"), id)
-			case "active":
-				present[i] = time.Since(d.At) < settled
-			}
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
-	}
-	for i, check := range checks {
-		if check != nil {
-			present[i] = check.Err() == nil
-		}
-	}
-	return present, nil
-}
-
-// clear removes what is left of lost tasks.
-func (q *Queue) clear(ctx context.Context, lost []delivery.Ticket) error {
-	if len(lost) == 0 {
-		return nil
-	}
-	_, err := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, t := range lost {
-			shard, id := q.ShardOf(t.EndpointID), taskID(t)
-			for _, list := range []string{"pending", "active"} {
-				p.LRem(ctx, key(shard, list), 0, id)
-			}
-			for _, set := range []string{"lease", "scheduled", "retry", "archived"} {
-				p.ZRem(ctx, key(shard, set), id)
-			}
-			p.Del(ctx, key(shard, "t:"+id))
-		}
-		return nil
-	})
-	return err
+	return lost, nil
 }
 
 // Depth is how many tasks a shard holds in each state.

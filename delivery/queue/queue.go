@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -50,9 +51,13 @@ type Options struct {
 // taskMargin is what a task may take beyond its attempt: claiming and recording.
 const taskMargin = 30 * time.Second
 
+// redisLogger: go-redis has one logger for the whole process, not to be
+// changed while a client is in use.
+var redisLogger sync.Once
+
 // Open connects to the queue; the embedded one starts empty.
 func Open(ctx context.Context, o Options) (*Queue, error) {
-	redis.SetLogger(redisLog{o.Log})
+	redisLogger.Do(func() { redis.SetLogger(redisLog{o.Log}) })
 	q := &Queue{timeout: o.Timeout + taskMargin, log: o.Log}
 	shards := shardsOnRedis
 	if o.URL == "" {

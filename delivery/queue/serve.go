@@ -23,7 +23,9 @@ type Servers struct {
 }
 
 // Serve starts fetching. At most slots tickets are handled at once, spread
-// evenly over the shards. ctx is the handlers' parent: it ends what runs.
+// evenly over the shards, but at least one a shard. ctx goes to every handler
+// as it is: asynq's own ends when Redis is away for its lease of 30 s, and
+// what is being sent must not be cut off for that.
 func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Context, delivery.Ticket)) (*Servers, error) {
 	poll := pollRedis
 	if q.embedded != nil {
@@ -41,7 +43,7 @@ func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Contex
 			Logger:                   asynqLog{q.log},
 			LogLevel:                 asynq.DebugLevel,
 		})
-		err := server.Start(asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+		err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error {
 			ticket, err := readTaskID(string(task.Payload()))
 			if err != nil {
 				return nil // not ours; the reconciler would have sent ours again

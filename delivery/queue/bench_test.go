@@ -1,0 +1,169 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"go.uber.org/goleak"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/queue/queuetest"
+	"ledgerhook/webhook"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// deadline bounds every wait of these tests.
+const deadline = 20 * time.Second
+
+// each runs test on a Redis of its own and on the embedded one.
+func each(t *testing.T, test func(t *testing.T, q *Queue)) {
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		test(t, open(t, queuetest.Start(t).URL))
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		test(t, open(t, ""))
+	})
+}
+
+func open(t *testing.T, url string) *Queue {
+	t.Helper()
+	q, err := Open(t.Context(), Options{URL: url, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return q
+}
+
+func newTicket() delivery.Ticket {
+	return delivery.Ticket{
+		DeliveryID: webhook.NewID(webhook.DeliveryPrefix), Generation: 1, EndpointID: webhook.NewID(webhook.EndpointPrefix),
+	}
+}
+
+func enqueue(t *testing.T, q *Queue, tickets ...delivery.Ticket) {
+	t.Helper()
+	for _, ticket := range tickets {
+		if err := q.Enqueue(t.Context(), ticket); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// serve fetches with handle until the test ends.
+func serve(t *testing.T, q *Queue, slots int, handle func(context.Context, delivery.Ticket)) *Servers {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := q.Serve(ctx, slots, handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		s.Shutdown()
+	})
+	return s
+}
+
+// fetched collects what servers hand out.
+type fetched struct {
+	mu      sync.Mutex
+	tickets []delivery.Ticket
+	times   []time.Time
+	changed chan struct{} // holds one value after a change
+}
+
+func newFetched() *fetched { return &fetched{changed: make(chan struct{}, 1)} }
+
+func (f *fetched) handle(_ context.Context, ticket delivery.Ticket) {
+	f.mu.Lock()
+	f.tickets, f.times = append(f.tickets, ticket), append(f.times, time.Now())
+	f.mu.Unlock()
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (f *fetched) all() []delivery.Ticket {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.tickets)
+}
+
+// wait waits until n tickets were handed out.
+func (f *fetched) wait(t *testing.T, n int) []delivery.Ticket {
+	t.Helper()
+	timeout := time.After(deadline)
+	for {
+		if got := f.all(); len(got) >= n {
+			return got
+		}
+		select {
+		case <-f.changed:
+		case <-timeout:
+			t.Fatalf("%d of %d tickets were fetched in %s", len(f.all()), n, deadline)
+		}
+	}
+}
+
+// eventually waits until the fact holds, looking again and again.
+func eventually(t *testing.T, what string, fact func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(deadline)
+	for !fact() {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatalf("not within %s: %s", deadline, what)
+		}
+	}
+}
+
+// receive waits for a value of a channel.
+func receive[T any](t *testing.T, what string, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(deadline):
+		t.Fatalf("not within %s: %s", deadline, what)
+		panic("unreachable")
+	}
+}
+
+// inspect asks asynq's own library about a shard.
+func inspect(q *Queue) *asynq.Inspector { return asynq.NewInspectorFromRedisClient(q.redis) }
+
+// queuedAt are the tickets as the ledger lists them.
+func queuedAt(at time.Time, tickets ...delivery.Ticket) []delivery.Queued {
+	var queued []delivery.Queued
+	for _, t := range tickets {
+		queued = append(queued, delivery.Queued{Ticket: t, At: at})
+	}
+	return queued
+}
+
+// lost returns which of the tickets the queue has lost, long after they were queued.
+func lost(t *testing.T, q *Queue, tickets ...delivery.Ticket) []delivery.Ticket {
+	t.Helper()
+	found, err := q.Lost(t.Context(), queuedAt(time.Now().Add(-time.Hour), tickets...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

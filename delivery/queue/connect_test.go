@@ -1,0 +1,89 @@
+package queue
+
+import (
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
+
+func TestARedisIsReachedByItsAddress(t *testing.T) {
+	t.Run("one server", func(t *testing.T) {
+		c := connected[*redis.Client](t, "redis://worker:p%40ss@redis.internal:6380/3")
+		o := c.Options()
+		if o.Addr != "redis.internal:6380" || o.DB != 3 || o.Username != "worker" || o.Password != "p@ss" || o.TLSConfig != nil {
+			t.Errorf("options are %s, database %d, user %s", o.Addr, o.DB, o.Username)
+		}
+	})
+	t.Run("over TLS", func(t *testing.T) {
+		o := connected[*redis.Client](t, "rediss://:secret@redis.internal").Options()
+		if o.Addr != "redis.internal:6379" || o.TLSConfig == nil || o.TLSConfig.ServerName != "redis.internal" {
+			t.Errorf("options are %s, TLS %v", o.Addr, o.TLSConfig)
+		}
+	})
+	t.Run("a Cluster", func(t *testing.T) {
+		o := connected[*redis.ClusterClient](t, "redis-cluster://worker:p%40ss@a:7000,b:7001").Options()
+		if !slices.Equal(o.Addrs, []string{"a:7000", "b:7001"}) || o.Username != "worker" || o.Password != "p@ss" {
+			t.Errorf("options are %q, user %s", o.Addrs, o.Username)
+		}
+	})
+	t.Run("a Sentinel", func(t *testing.T) {
+		o := connected[*redis.Client](t, "redis-sentinel://:p%40ss@a:26379,b:26379/mymaster").Options()
+		if o.Addr != "FailoverClient" || o.Password != "p@ss" {
+			t.Errorf("options are %s", o.Addr)
+		}
+	})
+}
+
+func connected[T redis.UniversalClient](t *testing.T, address string) T {
+	t.Helper()
+	c, err := connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	client, ok := c.(T)
+	if !ok {
+		t.Fatalf("%s gives a %T", address, c)
+	}
+	return client
+}
+
+func TestAWrongAddressIsRefusedWithoutItsPassword(t *testing.T) {
+	tests := []struct{ name, address, want string }{
+		{"no scheme", "hunter2@redis:6379", "must begin with redis://"},
+		{"another scheme", "http://:hunter2@redis", "must begin with redis://"},
+		{"a database that is no number", "redis://:hunter2@redis:6379/x", "redis://:password@host:6379/0"},
+		{"a password that is not encoded", "redis://:hunter2%zz@redis:6379", "redis://:password@host:6379/0"},
+		{"a Sentinel without master", "redis-sentinel://:hunter2@a:26379", "names no master"},
+		{"a Sentinel with an empty master", "redis-sentinel://:hunter2@a:26379/", "names no master"},
+		{"a Cluster without host", "redis-cluster://:hunter2@", "names no host"},
+		{"a gap between hosts", "redis-cluster://:hunter2@a:7000,,b:7000", "names no host"},
+		{"a Cluster's password that is not encoded", "redis-cluster://:hunter2%zz@a:7000", "not URL-encoded"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Open(t.Context(), Options{URL: test.address, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "LEDGERHOOK_REDIS_URL") {
+				t.Fatalf("got %v, want a sentence with %q", err, test.want)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the password is in %q", err)
+			}
+		})
+	}
+}
+
+func TestAnUnreachableRedisIsSaidWhenOpening(t *testing.T) {
+	t.Parallel()
+	_, err := Open(t.Context(), Options{URL: "redis://:hunter2@127.0.0.1:1/0", Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "reach the queue's Redis") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}

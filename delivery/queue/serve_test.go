@@ -1,0 +1,189 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/queue/queuetest"
+)
+
+// blocked is a handler whose calls wait until they are let go or the servers' context ends.
+type blocked struct {
+	began chan delivery.Ticket
+	goOn  chan struct{}
+
+	mu       sync.Mutex
+	now, top int
+}
+
+func newBlocked(t *testing.T) *blocked {
+	b := &blocked{began: make(chan delivery.Ticket, 1000), goOn: make(chan struct{})}
+	t.Cleanup(b.release)
+	return b
+}
+
+func (b *blocked) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.goOn:
+	default:
+		close(b.goOn)
+	}
+}
+
+func (b *blocked) handle(ctx context.Context, ticket delivery.Ticket) {
+	b.count(1)
+	defer b.count(-1)
+	b.began <- ticket
+	select {
+	case <-b.goOn:
+	case <-ctx.Done():
+	}
+}
+
+func (b *blocked) count(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now += n
+	b.top = max(b.top, b.now)
+}
+
+// counts returns how many calls run now, and ran at most.
+func (b *blocked) counts() (now, top int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now, b.top
+}
+
+func TestNoMoreThanTheSlotsAreInUse(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		const slots = 8
+		b := newBlocked(t)
+		serve(t, q, slots, b.handle)
+		// Enough for every shard to fill its share, whatever the ids' hashes.
+		var tickets []delivery.Ticket
+		perShard := map[string]int{}
+		for full := 0; full < len(q.Shards()); {
+			ticket := newTicket()
+			shard := q.ShardOf(ticket.EndpointID)
+			if perShard[shard]++; perShard[shard] == 2*q.SlotsPerShard(slots) {
+				full++
+			}
+			tickets = append(tickets, ticket)
+		}
+		enqueue(t, q, tickets...)
+		for range slots {
+			receive(t, "all slots are in use", b.began)
+		}
+		b.release()
+		for range len(tickets) - slots {
+			receive(t, "all tickets are handled", b.began)
+		}
+		if _, top := b.counts(); top != slots {
+			t.Errorf("%d tickets were handled at once, want %d", top, slots)
+		}
+	})
+}
+
+func TestEveryShardHasASlot(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t).URL)
+	for slots, want := range map[int]int{1: 1, 4: 1, 7: 1, 8: 2, 500: 125} {
+		if got := q.SlotsPerShard(slots); got != want {
+			t.Errorf("%d slots are %d a shard, want %d", slots, got, want)
+		}
+	}
+	if got := open(t, "").SlotsPerShard(7); got != 7 {
+		t.Errorf("the embedded shard has %d of 7 slots", got)
+	}
+}
+
+func TestAfterStopNothingIsFetchedAndWhatRunsGoesOn(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		b := newBlocked(t)
+		s := serve(t, q, 8, b.handle)
+		running := newTicket()
+		enqueue(t, q, running)
+		receive(t, "a ticket is handled", b.began)
+		s.Stop()
+		waiting := newTicket()
+		enqueue(t, q, waiting)
+		b.release()
+		s.Shutdown()
+		if now, _ := b.counts(); now != 0 {
+			t.Error("Shutdown did not wait for what ran")
+		}
+		if len(b.began) > 0 {
+			t.Error("a ticket was fetched after Stop")
+		}
+		if found := lost(t, q, waiting); len(found) > 0 {
+			t.Error("the ticket that was not fetched is lost")
+		}
+	})
+}
+
+func TestTheServersContextEndsWhatRuns(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		ctx, cancel := context.WithCancel(context.Background())
+		b := newBlocked(t)
+		s, err := q.Serve(ctx, 8, b.handle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enqueue(t, q, newTicket())
+		receive(t, "a ticket is handled", b.began)
+		cancel()
+		began := time.Now()
+		s.Shutdown()
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("Shutdown took %s", took)
+		}
+	})
+}
+
+func TestShutdownDoesNotWaitForWhoeverDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	q := open(t, "")
+	goOn, ended, began := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	s, err := q.Serve(context.Background(), 1, func(context.Context, delivery.Ticket) {
+		close(began)
+		<-goOn
+		close(ended)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, q, newTicket())
+	receive(t, "the ticket is handled", began)
+	down := make(chan struct{})
+	go func() { s.Shutdown(); close(down) }()
+	receive(t, "Shutdown returns", down)
+	close(goOn)
+	receive(t, "the handler ends", ended)
+}
+
+func TestAHandlerThatPanicsHoldsUpNobodyAndItsTicketIsFound(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		poisoned, next := newTicket(), newTicket()
+		next.EndpointID = poisoned.EndpointID
+		f := newFetched()
+		serve(t, q, 1, func(ctx context.Context, ticket delivery.Ticket) {
+			if ticket.DeliveryID == poisoned.DeliveryID {
+				panic("a fault of ours")
+			}
+			f.handle(ctx, ticket)
+		})
+		enqueue(t, q, poisoned, next)
+		if got := f.wait(t, 1); got[0].DeliveryID != next.DeliveryID {
+			t.Fatalf("fetched %v", got)
+		}
+		eventually(t, "the ticket is found lost", func() bool { return len(lost(t, q, poisoned)) == 1 })
+		if keys := taskKeys(t, q); len(keys) > 0 {
+			t.Errorf("%q is left of it", keys)
+		}
+	})
+}
