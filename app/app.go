@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +24,15 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/signer"
 	"ledgerhook/web"
+	"ledgerhook/webhook"
 )
 
 // Options are what a process adds to its configuration.
 type Options struct {
 	Log     *slog.Logger
 	Version string // of the program, for User-Agent and metrics
+	// Drain is how long a stop waits for what is being sent; 0: 20 s.
+	Drain time.Duration
 }
 
 // App is a running process of the gateway.
@@ -36,6 +40,7 @@ type App struct {
 	config  config.Config
 	log     *slog.Logger
 	version string
+	drain   time.Duration
 
 	token    string
 	box      *signer.Box
@@ -44,12 +49,14 @@ type App struct {
 	keys     *keyring
 	composer *delivery.Composer
 
+	admission *delivery.Admission
+
 	registry        *prometheus.Registry
 	deliveryMetrics *delivery.Metrics
 	webMetrics      *web.Metrics
 	health          *web.Health
 
-	publicAddr, internalAddr net.Addr
+	public, internal net.Listener // public is nil without a role that partners use
 
 	cleanups cleanups
 	stopping atomic.Bool
@@ -58,12 +65,13 @@ type App struct {
 	err      error
 }
 
-// Start builds and runs the roles of cfg and returns when its listeners
-// accept. What it had begun when it fails is taken down again.
+// Start builds and runs the roles of cfg and returns when it serves. What it
+// had begun when it fails is taken down again. What can fail without writing
+// anything comes first: a port that is taken, a store that cannot be reached.
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
-	a := &App{config: cfg, log: o.Log, version: o.Version, failed: make(chan struct{}), health: &web.Health{}}
+	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), failed: make(chan struct{}), health: &web.Health{}}
 	for _, step := range []func(context.Context) error{
-		a.openSecrets, a.startMetrics, a.openStores, a.openKeys, a.startWorker, a.startListeners,
+		a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.startWorker, a.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))
@@ -105,39 +113,58 @@ func (a *App) Token() string { return a.token }
 
 // PublicURL is where partners reach this process; empty without such a listener.
 func (a *App) PublicURL() string {
-	if a.publicAddr == nil {
+	if a.public == nil {
 		return ""
 	}
-	return a.config.Public(a.publicAddr).String()
+	return a.config.Public(a.public.Addr()).String()
 }
 
 // InternalURL is where this process answers the company's own systems.
-func (a *App) InternalURL() string { return "http://" + a.internalAddr.String() }
+func (a *App) InternalURL() string { return "http://" + a.internal.Addr().String() }
 
-// openStores opens queue and ledger, the ledger with the newest schema.
-func (a *App) openStores(ctx context.Context) error {
-	options := ledgerOptions(a.config, a.log)
-	if err := prepareSchema(ctx, options); err != nil {
-		return err
-	}
+// openQueue opens the queue and hands over to it what the ledger admits.
+func (a *App) openQueue(ctx context.Context) error {
 	q, err := queue.Open(ctx, queue.Options{URL: a.config.RedisURL, Timeout: a.config.Timeout, Log: a.log})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; check LEDGERHOOK_REDIS_URL and that Redis runs there", err)
 	}
 	a.queue = q
 	a.cleanups.add("close the queue", func(context.Context) error { return q.Close() })
-	admission := delivery.StartAdmission(q, a.deliveryMetrics, a.log)
-	a.cleanups.add("stop admission", func(context.Context) error { admission.Stop(); return nil })
-	options.Admitted = admission.Admit
+	a.admission = delivery.StartAdmission(q, a.deliveryMetrics, a.log)
+	a.cleanups.add("stop admission", func(context.Context) error { a.admission.Stop(); return nil })
+	a.health.Add("queue", q.Ping)
+	return nil
+}
+
+// openLedger opens the ledger with the newest schema.
+func (a *App) openLedger(ctx context.Context) error {
+	options := ledgerOptions(a.config, a.log)
+	options.Admitted = a.admission.Admit
+	if err := prepareSchema(ctx, options); err != nil {
+		return a.adviseLedger(err)
+	}
 	l, err := ledger.Open(ctx, options)
 	if err != nil {
-		return err
+		return a.adviseLedger(err)
 	}
 	a.ledger = l
 	a.cleanups.add("close the ledger", func(context.Context) error { return l.Close() })
 	a.health.Add("ledger", l.Ping)
-	a.health.Add("queue", q.Ping)
-	return l.CheckMasterKey(ctx, a.box)
+	return nil
+}
+
+// adviseLedger adds to why the ledger does not open what to do about it.
+func (a *App) adviseLedger(err error) error {
+	var away *webhook.Error
+	switch {
+	case errors.Is(err, ledger.ErrInUse):
+		return fmt.Errorf("%w; stop that process or set another LEDGERHOOK_DATA_DIR", err)
+	case !errors.As(err, &away) || away.Kind != webhook.KindUnavailable:
+		return err // says it itself
+	case a.config.DatabaseURL == "":
+		return fmt.Errorf("%w; check LEDGERHOOK_DATA_DIR", away.Err)
+	}
+	return fmt.Errorf("%w; check LEDGERHOOK_DATABASE_URL and that PostgreSQL runs there", away.Err)
 }
 
 // prepareSchema migrates a database that is this process's own, or blank. One
@@ -157,29 +184,51 @@ func ledgerOptions(cfg config.Config, log *slog.Logger) ledger.Options {
 	return ledger.Options{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log}
 }
 
-// startListeners opens the internal listener, and the public one for roles
-// that partners use.
-func (a *App) startListeners(context.Context) (err error) {
+// openListeners takes the ports: the internal one, and the public one for
+// roles that partners use.
+func (a *App) openListeners(context.Context) (err error) {
+	if a.internal, err = a.listen("LEDGERHOOK_INTERNAL_LISTEN", a.config.InternalListen); err != nil {
+		return err
+	}
+	if a.config.Roles.API || a.config.Roles.Dashboard {
+		a.public, err = a.listen("LEDGERHOOK_LISTEN", a.config.Listen)
+	}
+	return err
+}
+
+func (a *App) listen(setting, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%w; set another %s", err, setting)
+	}
+	a.cleanups.add("give the port back", func(context.Context) error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil // its server has closed it
+	})
+	return listener, nil
+}
+
+// serve answers on the listeners from now on.
+func (a *App) serve(context.Context) error {
 	a.health.Add("process", func(context.Context) error {
 		if a.stopping.Load() {
 			return errors.New("is stopping")
 		}
 		return nil
 	})
-	roles := a.config.Roles
 	internal, public := http.NewServeMux(), http.NewServeMux()
 	a.mountObservation(internal)
-	if roles.API {
+	if a.config.Roles.API {
 		internal.Handle("/internal/v1/", a.internalAPI())
 		(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(public)
 	}
-	if a.internalAddr, err = a.listen("internal", a.config.InternalListen, internal); err != nil {
-		return err
+	a.serveOn("internal", a.internal, internal)
+	if a.public != nil {
+		a.serveOn("public", a.public, public)
 	}
-	if roles.API || roles.Dashboard {
-		a.publicAddr, err = a.listen("public", a.config.Listen, public)
-	}
-	return err
+	return nil
 }
 
 func (a *App) internalAPI() http.Handler {
@@ -191,12 +240,8 @@ func (a *App) internalAPI() http.Handler {
 	}).Handler()
 }
 
-// listen serves mux on address until cleanup.
-func (a *App) listen(name, address string, mux *http.ServeMux) (net.Addr, error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("open the %s listener: %w", name, err)
-	}
+// serveOn serves mux until cleanup.
+func (a *App) serveOn(name string, listener net.Listener, mux *http.ServeMux) {
 	surface := web.Surface{Name: name, Log: a.log, Metrics: a.webMetrics}
 	server := web.NewServer(web.Observe(a.log, a.webMetrics, surface.Mux(mux)), a.log)
 	go func() {
@@ -212,5 +257,4 @@ func (a *App) listen(name, address string, mux *http.ServeMux) (net.Addr, error)
 		}
 		return nil
 	})
-	return listener.Addr(), nil
 }

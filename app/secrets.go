@@ -20,8 +20,9 @@ const (
 )
 
 // openSecrets takes the master key and the token from the configuration, or
-// from the data directory, where they are made when they are missing.
-func (a *App) openSecrets(context.Context) error {
+// from the data directory, where they are made when they are missing. The
+// master key must be the one that the ledger was encrypted with.
+func (a *App) openSecrets(ctx context.Context) error {
 	masterKey := a.config.MasterKey
 	if masterKey == nil {
 		text, err := keptSecret(a.config.DataDir, masterKeyFile, newMasterKey)
@@ -37,6 +38,9 @@ func (a *App) openSecrets(context.Context) error {
 		return err
 	}
 	a.box = box
+	if err := a.ledger.CheckMasterKey(ctx, box); err != nil {
+		return err
+	}
 	a.token = a.config.Token
 	if a.token == "" {
 		a.token, err = keptSecret(a.config.DataDir, tokenFile, rand.Text)

@@ -51,7 +51,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	}
 	a.cleanups.add("drain deliveries", func(context.Context) error {
 		servers.Stop()
-		if left := waitIdle(worker, drainTime); left > 0 {
+		if left := waitIdle(worker, a.drain); left > 0 {
 			a.log.Warn("deliveries were cut off: their outcome is unknown and they are sent again", "deliveries", left)
 		}
 		cancel()

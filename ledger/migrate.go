@@ -101,6 +101,9 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.checkOurs(ctx); err != nil {
+		return err
+	}
 	if err := l.checkNotNewer(ctx, p); err != nil {
 		return err
 	}
