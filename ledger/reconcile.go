@@ -13,10 +13,11 @@ import (
 )
 
 // Promote gives room to the windows whose time has come, at most limit of
-// them, and reports how many there were.
+// them, and reports how many there were. One without room is left to the
+// record that frees a slot; else full windows would be looked at without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	var ids []string
-	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at LIMIT ?",
+	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight ORDER BY wake_at LIMIT ?",
 		micros(time.Now().Add(lookAhead)), limit)
 	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var id string
@@ -77,7 +78,8 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, erro
 			return err
 		})
 		if err != nil {
-			return 0, l.broken(fmt.Errorf("requeue: %w", err))
+			l.writer.admitted(again)
+			return len(again), l.broken(fmt.Errorf("requeue: %w", err))
 		}
 	}
 	l.writer.admitted(again)
