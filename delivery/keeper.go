@@ -3,7 +3,10 @@ package delivery
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"ledgerhook/webhook"
 )
@@ -53,6 +56,7 @@ type Keeper struct {
 const (
 	promoteEvery   = 200 * time.Millisecond
 	promoteWindows = 128
+	promoteRounds  = 16
 	reconcileEvery = time.Second
 	reconcileRows  = 2000
 	// enqueueGrace is how long a ticket may be on its way to the queue.
@@ -77,8 +81,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
+// promote ends after some rounds even if there is more, so that it never keeps
+// the reconciler from its turn.
 func (k *Keeper) promote(ctx context.Context) {
-	for {
+	for range promoteRounds {
 		n, err := k.Books.Promote(ctx, promoteWindows)
 		if err != nil {
 			k.complain(ctx, "promote", err)
@@ -125,8 +131,11 @@ func (k *Keeper) refillEmptied(ctx context.Context) (repaired int, err error) {
 			return repaired, err
 		}
 		known, err := k.Epochs.QueueEpoch(ctx, shard)
-		if err != nil || known == now {
+		if err != nil {
 			return repaired, err
+		}
+		if known == now {
+			continue
 		}
 		queued, err := k.Books.Queued(ctx, allQueued)
 		if err != nil {
@@ -181,29 +190,47 @@ func (k *Keeper) requeueLost(ctx context.Context) (int, error) {
 // got lost.
 const claimedLong = 30 * time.Second
 
+// recoverAtOnce is how many records are on their way at once, so that the
+// ledger takes many in one transaction.
+const recoverAtOnce = 64
+
 // recoverAbandoned records an unknown outcome for what nobody is sending any
 // more, which makes it due at once.
-func (k *Keeper) recoverAbandoned(ctx context.Context) (recovered int, err error) {
+func (k *Keeper) recoverAbandoned(ctx context.Context) (int, error) {
 	abandoned, err := k.Books.Abandoned(ctx, k.Worker.id, time.Now().Add(-claimedLong), reconcileRows)
 	if err != nil {
 		return 0, err
 	}
+	var recovered atomic.Int64
+	var records errgroup.Group
+	records.SetLimit(recoverAtOnce)
 	for _, f := range abandoned {
 		if f.WorkerID == k.Worker.id && k.Worker.working(f.Job.Delivery) {
 			continue
 		}
-		a := webhook.Attempt{
-			ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: f.Job.Delivery.ID, Number: f.Job.Delivery.Attempts,
-			Trigger: f.Job.Trigger, StartedAt: f.ClaimedAt, Outcome: webhook.OutcomeUnknown, Worker: f.WorkerID,
-			ErrorDetail: "the worker was gone before it could record what came of this attempt",
-		}
-		v := Decide(k.Policy, f.Job, a, time.Now())
-		r := Result{DeliveryID: a.DeliveryID, EndpointID: f.Job.Delivery.EndpointID, Generation: f.Job.Delivery.Generation, Attempt: a, Verdict: v}
-		if err := k.Books.Record(ctx, r); err != nil {
-			return recovered, err
-		}
-		k.Metrics.attempted(f.Job, a, v)
-		recovered++
+		records.Go(func() error {
+			if err := k.recover(ctx, f); err != nil {
+				return err
+			}
+			recovered.Add(1)
+			return nil
+		})
 	}
-	return recovered, nil
+	err = records.Wait()
+	return int(recovered.Load()), err
+}
+
+func (k *Keeper) recover(ctx context.Context, f InFlight) error {
+	d := f.Job.Delivery
+	a := webhook.Attempt{
+		ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: d.ID, Number: d.Attempts, Trigger: f.Job.Trigger,
+		StartedAt: f.ClaimedAt, Outcome: webhook.OutcomeUnknown, Worker: f.WorkerID,
+		ErrorDetail: "the worker was gone before it could record what came of this attempt",
+	}
+	v := Decide(k.Policy, f.Job, a, time.Now())
+	if err := k.Books.Record(ctx, Result{DeliveryID: d.ID, EndpointID: d.EndpointID, Generation: d.Generation, Attempt: a, Verdict: v}); err != nil {
+		return err
+	}
+	k.Metrics.attempted(f.Job, a, v)
+	return nil
 }

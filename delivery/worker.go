@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,15 @@ type Worker struct {
 	log      *slog.Logger
 
 	mu       sync.Mutex
-	inFlight map[string]webhook.Delivery // by id
-	stuck    atomic.Int32                // records that the ledger does not take just now
+	inFlight map[flight]string // the endpoint of each
+	claiming atomic.Int32      // tickets that may be in flight before it is known
+	stuck    atomic.Int32      // records that the ledger does not take just now
+}
+
+// flight is one attempt of this process.
+type flight struct {
+	deliveryID string
+	generation int64
 }
 
 // WorkerOptions set up a Worker.
@@ -43,38 +51,59 @@ type WorkerOptions struct {
 func NewWorker(o WorkerOptions) *Worker {
 	return &Worker{
 		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, timeout: o.Timeout, metrics: o.Metrics, log: o.Log,
-		composer: o.Composer, inFlight: map[string]webhook.Delivery{},
+		composer: o.Composer, inFlight: map[flight]string{},
 	}
 }
 
 // Deliver is the way of every delivery. It claims t's delivery, sends it once,
-// decides what follows and records both. A ticket that is not current, or that
-// the ledger cannot be asked about, is dropped: the reconciler brings it back
-// if it must.
+// decides what follows and records both.
 func (w *Worker) Deliver(ctx context.Context, t Ticket) {
-	if w.stuck.Load() > 0 {
-		return // what cannot be recorded should not be sent
-	}
-	job, claimed, err := w.ledger.Claim(ctx, t, w.id)
-	if err != nil {
-		w.log.Debug("a ticket was dropped", "delivery", t.DeliveryID, "error", err)
+	job, ok := w.claim(ctx, t)
+	if !ok {
 		return
 	}
-	if !claimed {
-		return
-	}
-	defer w.track(job)()
+	defer w.land(job)
 	attempt := w.attempt(ctx, job)
 	verdict := Decide(w.policy, job, attempt, time.Now())
 	w.record(ctx, job, attempt, verdict)
 }
 
-// attempt sends the job once. Whatever happens is the attempt's outcome.
-func (w *Worker) attempt(ctx context.Context, job Job) webhook.Attempt {
-	a := webhook.Attempt{
+// claim makes t's delivery this worker's. A ticket that is not current, or
+// that the ledger cannot be asked about, is dropped: the reconciler brings it
+// back if it must. A claim once begun is waited for, since one whose answer
+// got lost would use up an attempt that nobody makes.
+func (w *Worker) claim(ctx context.Context, t Ticket) (Job, bool) {
+	w.claiming.Add(1)
+	defer w.claiming.Add(-1)
+	if w.stuck.Load() > 0 || ctx.Err() != nil {
+		return Job{}, false // what cannot be recorded should not be sent
+	}
+	job, ok, err := w.ledger.Claim(context.WithoutCancel(ctx), t, w.id)
+	if err != nil {
+		w.log.Debug("a ticket was dropped", "delivery", t.DeliveryID, "error", err)
+	}
+	if err != nil || !ok {
+		return Job{}, false
+	}
+	w.mu.Lock()
+	w.inFlight[flightOf(job.Delivery)] = job.Delivery.EndpointID
+	w.mu.Unlock()
+	return job, true
+}
+
+// attempt sends the job once. Whatever happens is the attempt's outcome, even
+// a fault of ours that this job alone brings about.
+func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
+	a = webhook.Attempt{
 		ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: job.Delivery.ID, Number: job.Delivery.Attempts,
 		Trigger: job.Trigger, StartedAt: time.Now().UTC(), KeyID: job.Event.KeyID, Worker: w.id,
 	}
+	defer func() {
+		if fault := recover(); fault != nil {
+			w.log.Error("an attempt panicked", "delivery", a.DeliveryID, "panic", fault, "stack", string(debug.Stack()))
+			a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway failed while it made the attempt"
+		}
+	}()
 	header, body, err := w.composer.compose(ctx, job, a.StartedAt)
 	if err != nil {
 		w.log.Error("a delivery could not be composed", "delivery", a.DeliveryID, "error", err)
@@ -138,31 +167,29 @@ func (w *Worker) recordUntil(ctx context.Context, result Result) error {
 	}
 }
 
-// track counts the job as this process's until the returned function is called.
-func (w *Worker) track(job Job) func() {
+func flightOf(d webhook.Delivery) flight { return flight{d.ID, d.Generation} }
+
+// land ends what claim began.
+func (w *Worker) land(job Job) {
 	w.mu.Lock()
-	w.inFlight[job.Delivery.ID] = job.Delivery
-	w.mu.Unlock()
-	return func() {
-		w.mu.Lock()
-		delete(w.inFlight, job.Delivery.ID)
-		w.mu.Unlock()
-	}
+	defer w.mu.Unlock()
+	delete(w.inFlight, flightOf(job.Delivery))
 }
 
 // working reports whether the worker is at the delivery just now.
 func (w *Worker) working(d webhook.Delivery) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at, ok := w.inFlight[d.ID]
-	return ok && at.Generation == d.Generation
+	_, ok := w.inFlight[flightOf(d)]
+	return ok
 }
 
-// InFlight is how many deliveries the worker is at.
+// InFlight is how many deliveries the worker is at, or about to be.
 func (w *Worker) InFlight() int {
+	claiming := int(w.claiming.Load()) // first: what is claimed meanwhile is counted twice, never missed
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.inFlight)
+	return claiming + len(w.inFlight)
 }
 
 // InFlightBy counts the deliveries the worker is at by what shardOf says of
@@ -171,8 +198,8 @@ func (w *Worker) InFlightBy(shardOf func(endpointID string) string) map[string]i
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	counts := map[string]int{}
-	for _, d := range w.inFlight {
-		counts[shardOf(d.EndpointID)]++
+	for _, endpointID := range w.inFlight {
+		counts[shardOf(endpointID)]++
 	}
 	return counts
 }
