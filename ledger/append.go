@@ -35,16 +35,13 @@ func (l *Ledger) Append(ctx context.Context, e delivery.NewEvent) (delivery.Appe
 // AppendAll appends events in their order, each by itself: errs[i] says what
 // became of the i-th.
 func (l *Ledger) AppendAll(ctx context.Context, events []delivery.NewEvent) (answers []delivery.Appended, errs []error) {
-	answers, errs = make([]delivery.Appended, len(events)), make([]error, len(events))
+	answers = make([]delivery.Appended, len(events))
 	ops := make([]*operation, len(events))
 	for i, e := range events {
 		ops[i] = &operation{append: &appendOp{NewEvent: e}}
-		errs[i] = l.writer.hand(ctx, ops[i])
 	}
+	errs = l.writer.submitAll(ctx, ops)
 	for i, op := range ops {
-		if errs[i] == nil {
-			errs[i] = l.writer.wait(ctx, op)
-		}
 		if errs[i] == nil {
 			answers[i] = op.append.result
 		}
@@ -258,6 +255,7 @@ func (b *batch) takeObjects(ctx context.Context) error {
 		return err
 	}
 	changed := map[object]bool{}
+	told := map[string]string{} // by the event that repeats a status: the one that reported it
 	for _, op := range b.fresh() {
 		a := op.append
 		if a.Event.Test {
@@ -269,11 +267,18 @@ func (b *batch) takeObjects(ctx context.Context) error {
 				return err
 			}
 			a.fresh, a.result = false, delivery.Appended{EventID: was.eventID, Duplicate: true}
+			told[a.Event.ID] = was.eventID
 			continue
 		}
-		a.Event.Unexpected = !webhook.Expected(a.Event.Type, was.status, a.Event.Status)
+		// An order's life cycle is ours, and begins before its first event.
+		a.Event.Unexpected = op.order == nil && !webhook.Expected(a.Event.Type, was.status, a.Event.Status)
 		have[a.object()] = latest{a.Event.Status, a.Event.ID}
 		changed[a.object()] = true
+	}
+	for _, op := range b.live() { // the same key again in this batch
+		if first := told[op.append.result.EventID]; first != "" {
+			op.append.result.EventID = first
+		}
 	}
 	if len(changed) == 0 {
 		return nil
@@ -294,25 +299,39 @@ func (b *batch) pointKey(ctx context.Context, a *appendOp, eventID string) error
 	return err
 }
 
-// answerStored looks up the deliveries of events that were stored before.
+// answerStored answers for events that were stored before as they were
+// answered then.
 func (b *batch) answerStored(ctx context.Context) error {
 	stored := slices.DeleteFunc(b.live(), func(op *operation) bool { return op.append.fresh })
 	if len(stored) == 0 {
 		return nil
 	}
-	deliveries := map[string][]string{}
+	answers := map[string]*delivery.Appended{}
 	for _, op := range stored {
-		deliveries[op.append.result.EventID] = nil
+		answers[op.append.result.EventID] = &delivery.Appended{}
 	}
-	t := new(text).add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND event_id IN ")
-	err := list(t, slices.Sorted(maps.Keys(deliveries))).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
+	ids := slices.Sorted(maps.Keys(answers))
+	t := new(text).add("SELECT id, filtered, unexpected FROM events WHERE id IN ")
+	err := list(t, ids).query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id string
+		var filtered, unexpected bool
+		err := rows.Scan(&id, &filtered, &unexpected)
+		answers[id].Filtered, answers[id].Unexpected = filtered, unexpected
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t = new(text).add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND event_id IN ")
+	err = list(t, ids).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
-		deliveries[event] = append(deliveries[event], id)
+		answers[event].DeliveryIDs = append(answers[event].DeliveryIDs, id)
 		return err
 	})
 	for _, op := range stored {
-		op.append.result.DeliveryIDs = deliveries[op.append.result.EventID]
+		r, a := &op.append.result, answers[op.append.result.EventID]
+		r.Filtered, r.Unexpected, r.DeliveryIDs = a.Filtered, a.Unexpected, a.DeliveryIDs
 	}
 	return err
 }
@@ -398,9 +417,15 @@ func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.Sta
 // insertDeliveries writes new deliveries; queued ones get a ticket. A waiting
 // first attempt has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
-	if len(made) == 0 {
-		return nil
+	for group := range slices.Chunk(made, statementRows) {
+		if err := b.insertSome(ctx, group); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 	t := new(text).add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
 		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
 		last_outcome, last_status, last_class, created_at, finished_at) VALUES `)

@@ -87,6 +87,29 @@ func (l *Ledger) openSQLite(dir string) error {
 	return nil
 }
 
+// first reads the first waiting deliveries of lanes, in order, those due until
+// a time if there is one. PostgreSQL plans a LATERAL query once, but each part
+// of a UNION for each day; SQLite has no LATERAL.
+func (d dialect) first(lanes []lane, columns string, until time.Time) *text {
+	from := " FROM deliveries WHERE endpoint_id = %s AND lane = %s AND due_at IS NOT NULL%s ORDER BY due_at, sequence LIMIT %s"
+	t := new(text)
+	due := ""
+	if !until.IsZero() {
+		due = " AND due_at <= " + t.arg(micros(until))
+	}
+	if d.driver == postgresDriver {
+		t.add("SELECT first.* FROM ").table(len(lanes), func(i int) []any { return []any{lanes[i].endpointID, lanes[i].lane, lanes[i].limit} })
+		return t.add(", LATERAL (SELECT " + columns + fmt.Sprintf(from, "v.column1", "v.column2", due, "v.column3") + ") AS first")
+	}
+	for i, l := range lanes {
+		if i > 0 {
+			t.add(" UNION ALL ")
+		}
+		t.add("SELECT * FROM (SELECT " + columns + fmt.Sprintf(from, t.arg(l.endpointID), t.arg(l.lane), due, t.arg(l.limit)) + ")")
+	}
+	return t
+}
+
 // ErrInUse marks a data directory that another process holds.
 var ErrInUse = errors.New("the data directory is in use")
 
@@ -128,8 +151,9 @@ func (d dialect) gone(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		// connection exceptions, too many connections, an administrator's
-		// shutdown, a server that starts up, a disk that is full
-		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P")
+		// shutdown, a server that starts up, a disk that is full, a server
+		// that has become a standby
+		return pg.Code == "25006" || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P")
 	}
 	var lite *sqlite.Error
 	if errors.As(err, &lite) {

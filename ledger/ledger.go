@@ -132,7 +132,7 @@ func (l *Ledger) broken(err error) error {
 	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
 		return err
 	}
-	if l.gone(err) {
+	if !errors.Is(err, errRow) && l.gone(err) {
 		return l.unavailable(err)
 	}
 	return err

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,10 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
+
+// statementRows is how many rows of up to 25 values one statement takes:
+// SQLite has 32,766 placeholders.
+const statementRows = 1000
 
 // text builds a statement whose length depends on its rows.
 type text struct {
@@ -102,6 +107,9 @@ func (t *text) exec(ctx context.Context, q querier) (int64, error) {
 	return result.RowsAffected()
 }
 
+// errRow marks a row that does not hold what it should: the database is there.
+var errRow = errors.New("a row of the ledger cannot be read")
+
 // query runs t and calls scan for every row.
 func (t *text) query(ctx context.Context, q querier, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, t.String(), t.args...)
@@ -111,7 +119,7 @@ func (t *text) query(ctx context.Context, q querier, scan func(*sql.Rows) error)
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return fmt.Errorf("scan: %w", err)
+			return fmt.Errorf("%w: %w", errRow, err)
 		}
 	}
 	return rows.Err()

@@ -107,6 +107,24 @@ func (w *window) wants(now time.Time) bool {
 	return w.Room() > 0 && (w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead)))
 }
 
+// lane is a part of a window's backlog, of which the first limit are wanted.
+type lane struct {
+	endpointID string
+	lane       int
+	limit      int
+}
+
+// lanes returns those lanes of the window in which something may be waiting.
+func (w *window) lanes(limit int) (all []lane) {
+	if w.WaitingFirst > 0 {
+		all = append(all, lane{w.EndpointID, laneFirst, limit})
+	}
+	if w.WaitingAgain > 0 {
+		all = append(all, lane{w.EndpointID, laneRetry, limit}, lane{w.EndpointID, laneReplay, limit})
+	}
+	return all
+}
+
 // waiting is a delivery that could be admitted.
 type waiting struct {
 	id         string
@@ -148,18 +166,11 @@ func (b *batch) refill(ctx context.Context) error {
 // candidates reads, for each window, as many waiting deliveries of each lane
 // as it has room for, in order.
 func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]waiting, error) {
-	t := new(text)
-	horizon := micros(b.now.Add(lookAhead))
-	for i, w := range group {
-		for lane := laneFirst; lane <= laneReplay; lane++ {
-			if i > 0 || lane > 0 {
-				t.add(" UNION ALL ")
-			}
-			t.add(`SELECT * FROM (SELECT endpoint_id, id, generation, lane, due_at FROM deliveries
-				WHERE endpoint_id = ? AND lane = ? AND due_at IS NOT NULL AND due_at <= ?
-				ORDER BY due_at, sequence LIMIT ?) AS lane`, w.EndpointID, lane, horizon, w.Room())
-		}
+	var lanes []lane
+	for _, w := range group {
+		lanes = append(lanes, w.lanes(w.Room())...)
 	}
+	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at", b.now.Add(lookAhead))
 	found := map[string][]waiting{}
 	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var endpoint string
@@ -239,7 +250,7 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 		return err
 	}
 	if int(n) != len(picked) {
-		return fmt.Errorf("%d of %d waiting deliveries were changed without their window", len(picked)-int(n), len(picked))
+		return fmt.Errorf("%w: %d of %d waiting deliveries were changed without their window", errRow, len(picked)-int(n), len(picked))
 	}
 	b.tickets = append(b.tickets, picked...)
 	return nil
@@ -248,7 +259,7 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 // setWake sets when the promoter must look again at windows that were just
 // refilled: at the next due time, or soon while due work lacks room.
 func (b *batch) setWake(ctx context.Context, group []*window) error {
-	var again []string
+	var again []lane
 	for _, w := range group {
 		w.dirty = true
 		w.WakeAt = time.Time{}
@@ -256,22 +267,13 @@ func (b *batch) setWake(ctx context.Context, group []*window) error {
 			w.wake(b.now.Add(time.Second))
 		}
 		if w.WaitingAgain > 0 {
-			again = append(again, w.EndpointID)
+			again = append(again, lane{w.EndpointID, laneRetry, 1}, lane{w.EndpointID, laneReplay, 1})
 		}
 	}
 	if len(again) == 0 {
 		return nil
 	}
-	t := new(text)
-	for i, id := range again {
-		for lane := laneRetry; lane <= laneReplay; lane++ {
-			if i > 0 || lane > laneRetry {
-				t.add(" UNION ALL ")
-			}
-			t.add(`SELECT * FROM (SELECT endpoint_id, due_at FROM deliveries
-				WHERE endpoint_id = ? AND lane = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS lane`, id, lane)
-		}
-	}
+	t := b.ledger.first(again, "endpoint_id, due_at", time.Time{})
 	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		var due time.Time
@@ -295,9 +297,15 @@ func (b *batch) storeWindows(ctx context.Context) error {
 			changed = append(changed, b.windows[id])
 		}
 	}
-	if len(changed) == 0 {
-		return nil
+	for group := range slices.Chunk(changed, statementRows) {
+		if err := b.storeSome(ctx, group); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 	t := new(text).add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
 		waiting_first = v.column5, waiting_again = v.column6, admissions = v.column7, next_sequence = v.column8,
 		paused = v.column9, disabled = v.column10, partner_disabled = v.column11, removed = v.column12,

@@ -20,12 +20,13 @@ const (
 )
 
 // operation is one caller's part of a batch. Exactly one of append, claim,
-// record and alter is set.
+// record, alter and order is set; an order's change adds its event as append.
 type operation struct {
 	append *appendOp
 	claim  *claimOp
 	record *recordOp
 	alter  *alterOp
+	order  *orderOp
 
 	err  error
 	done chan struct{}
@@ -74,6 +75,20 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 		return err
 	}
 	return w.wait(ctx, op)
+}
+
+// submitAll runs ops in their order and returns the error of each.
+func (w *writer) submitAll(ctx context.Context, ops []*operation) []error {
+	errs := make([]error, len(ops))
+	for i, op := range ops {
+		errs[i] = w.hand(ctx, op)
+	}
+	for i, op := range ops {
+		if errs[i] == nil {
+			errs[i] = w.wait(ctx, op)
+		}
+	}
+	return errs
 }
 
 // hand puts op behind those handed over before it.
@@ -147,8 +162,10 @@ func (w *writer) gather() []*operation {
 
 // commit runs ops in one transaction. When that fails for a reason that may
 // be one operation's own, each runs again by itself, so that a bad row never
-// spoils its neighbours. A batch that did commit although it failed to say so
-// is safe to repeat: every operation recognises its own work.
+// spoils its neighbours. When the database is gone every caller is told so:
+// the batch may have been committed and only the answer lost, so nothing is
+// run again here. Callers may repeat appends and records, which recognise
+// their own work; an unanswered claim is found abandoned.
 func (w *writer) commit(ops []*operation) {
 	defer func() {
 		for _, op := range ops {
@@ -162,19 +179,45 @@ func (w *writer) commit(ops []*operation) {
 	if err == nil {
 		return
 	}
-	if len(ops) == 1 || webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err) {
-		for _, op := range ops {
-			op.err = err
-		}
+	if len(ops) > 1 && !lost(err) {
+		w.ledger.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
+		w.commitEach(ops)
 		return
 	}
-	w.ledger.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
-	for i, op := range ops {
+	w.refuse(ops, err)
+}
+
+// commitEach runs each operation in a transaction of its own.
+func (w *writer) commitEach(ops []*operation) {
+	for i := range ops {
 		alone := ops[i : i+1]
-		if op.err = w.transact(alone); op.err != nil && retryable(op.err) {
-			op.err = w.transact(alone)
+		err := w.transact(alone)
+		if retryable(err) {
+			err = w.transact(alone)
+		}
+		if lost(err) { // the others would only wait for it, too
+			w.refuse(ops[i:], err)
+			return
+		}
+		if err != nil {
+			w.refuse(alone, err)
 		}
 	}
+}
+
+// refuse answers ops with the error of their transaction.
+func (w *writer) refuse(ops []*operation, err error) {
+	if retryable(err) { // twice in a row: a later try may well succeed
+		err = w.ledger.unavailable(err)
+	}
+	for _, op := range ops {
+		op.err = err
+	}
+}
+
+// lost reports whether err is the database's absence.
+func lost(err error) bool {
+	return webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err)
 }
 
 // transact runs ops in one transaction of their own, then hands the tickets on.
@@ -198,8 +241,8 @@ func (w *writer) transact(ops []*operation) error {
 
 // batch is one transaction of the delivery path.
 //
-// Locks are taken in one order everywhere: idempotency keys and objects
-// sorted, then window rows by endpoint, then deliveries. Two processes can
+// Locks are taken in one order everywhere: orders by id, idempotency keys and
+// objects sorted, then window rows by endpoint, then deliveries. Two processes can
 // then never wait for each other in a circle.
 type batch struct {
 	ledger  *Ledger
@@ -211,6 +254,7 @@ type batch struct {
 	claims  []*operation
 	records []*operation
 	alters  []*operation
+	orders  []*operation
 
 	tickets  []delivery.Ticket
 	followUp []*operation
@@ -220,6 +264,9 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 	for _, op := range ops {
 		op.err = nil
 		switch {
+		case op.order != nil:
+			op.append = nil // of a run that was rolled back
+			b.orders = append(b.orders, op)
 		case op.append != nil:
 			b.appends = append(b.appends, op)
 		case op.claim != nil:
@@ -234,7 +281,9 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 		name string
 		do   func(context.Context) error
 	}{
+		{"change orders", b.changeOrders}, // locks orders, adds the events of those that moved
 		{"open events", b.openEvents},     // locks keys and objects, drops duplicates
+		{"hold orders", b.holdOrders},     // to their events
 		{"lock windows", b.lockWindows},   // of every endpoint concerned
 		{"record attempts", b.record},     // frees slots
 		{"alter windows", b.alter},        // pause, retry, promote, …
