@@ -151,6 +151,13 @@ func (b *batch) delivery(ctx context.Context, id string) (d webhook.Delivery, er
 // repeat makes a new delivery of a finished one's event: the same webhook-id,
 // sequence and bytes, a schedule of its own.
 func (b *batch) repeat(ctx context.Context, w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) error {
+	var kept bool
+	if err := b.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE id = $1)", d.EventID).Scan(&kept); err != nil {
+		return err
+	}
+	if !kept {
+		return webhook.Conflict("the delivery's event is past its retention and gone")
+	}
 	again := newDelivery{lane: laneReplay, Delivery: webhook.Delivery{
 		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
 		Sequence: d.Sequence, State: webhook.Pending, Generation: 1, Trigger: trigger, ReplayOf: d.ID, DueAt: b.now,
@@ -182,26 +189,28 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string) error {
 		if d.State.Final() {
 			return webhook.Conflict("the delivery has ended already: it is " + string(d.State))
 		}
+		moved := webhook.Conflict("the delivery moved on meanwhile: try again")
+		var w *window
+		if d.EndpointID != "" {
+			if w, err = b.window(d.EndpointID); err != nil {
+				return moved // adopted since it was looked up: its window is not locked
+			}
+		}
 		var lane int
 		err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, due_at = NULL, queued_at = NULL,
 			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5 AND endpoint_id = $6 RETURNING lane`,
 			reason, micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane)
 		if errors.Is(err, sql.ErrNoRows) {
-			return webhook.Conflict("the delivery moved on meanwhile: try again")
+			return moved
 		}
 		if err != nil {
 			return fmt.Errorf("cancel delivery %s: %w", id, err)
 		}
-		if d.EndpointID == "" {
-			return nil
-		}
-		w, err := b.window(d.EndpointID)
-		if err != nil {
-			return err
-		}
-		if d.State == webhook.Queued {
+		switch {
+		case w == nil:
+		case d.State == webhook.Queued:
 			w.Used--
-		} else {
+		default:
 			w.waits(lane, -1)
 		}
 		return nil

@@ -216,7 +216,8 @@ func (l *Ledger) RemoveEndpoint(ctx context.Context, id string) error {
 		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, micros(b.now)); err != nil {
 			return err
 		}
-		return b.cancelWaiting(ctx, w)
+		_, err = b.cancelWaiting(ctx, w)
+		return err
 	})
 	if err != nil {
 		return err
@@ -238,23 +239,30 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return l.broken(err)
 		}
+		ended := 0
 		for _, id := range ids {
 			err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 				w, err := b.window(id)
 				if err != nil {
 					return err
 				}
-				return b.cancelWaiting(ctx, w)
+				n, err := b.cancelWaiting(ctx, w)
+				ended += n
+				return err
 			})
 			if err != nil {
 				return err
 			}
 		}
+		if ended == 0 {
+			return nil
+		}
 	}
 }
 
-// cancelWaiting ends up to adoptBatch deliveries that wait for a removed endpoint.
-func (b *batch) cancelWaiting(ctx context.Context, w *window) error {
+// cancelWaiting ends up to adoptBatch deliveries that wait for a removed
+// endpoint and reports how many.
+func (b *batch) cancelWaiting(ctx context.Context, w *window) (int, error) {
 	lanes := map[string]int{}
 	t := new(text).add("SELECT id, lane FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?", w.EndpointID, adoptBatch)
 	var ids []string
@@ -266,18 +274,18 @@ func (b *batch) cancelWaiting(ctx context.Context, w *window) error {
 		return err
 	})
 	if err != nil || len(ids) == 0 {
-		return err
+		return 0, err
 	}
 	slices.Sort(ids)
 	t = new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND id IN ",
 		reasonRemoved, micros(b.now))
 	if _, err := list(t, ids).exec(ctx, b.tx); err != nil {
-		return err
+		return 0, err
 	}
 	for _, id := range ids {
 		w.waits(lanes[id], -1)
 	}
-	return nil
+	return len(ids), nil
 }
 
 // EndpointURLs lists the different URLs of all endpoints, at most limit.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,6 +30,7 @@ func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	var errs []error // one day that cannot be made must not keep the others from it
 	today := now.UTC().Truncate(24 * time.Hour)
 	for day := range daysAhead + 1 {
 		from := today.AddDate(0, 0, day)
@@ -37,13 +39,23 @@ func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {
 			if have[name] {
 				continue // without asking for the parent's lock
 			}
-			_, err := l.write.ExecContext(ctx, fmt.Sprintf(
+			err := l.alterTables(ctx, fmt.Sprintf(
 				"CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')%s", name, p.table,
 				webhook.TimeBound(p.prefix, from), webhook.TimeBound(p.prefix, from.AddDate(0, 0, 1)), p.with))
 			if err != nil {
-				return fmt.Errorf("make the partition of %s for %s: %w", p.table, from.Format(time.DateOnly), err)
+				errs = append(errs, fmt.Errorf("make the partition of %s for %s: %w", p.table, from.Format(time.DateOnly), err))
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// alterTables runs one statement that makes or drops a partition, which takes
+// the whole table for a moment. It waits for that only briefly, since
+// everybody else waits behind it, and alone, since two processes that make the
+// same table collide even if they say IF NOT EXISTS.
+func (l *Ledger) alterTables(ctx context.Context, statement string) error {
+	_, err := l.write.ExecContext(ctx, "SET LOCAL lock_timeout = '3s'; "+
+		"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "+statement)
+	return l.broken(err)
 }

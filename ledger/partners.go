@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/partners"
@@ -87,21 +88,49 @@ func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found 
 
 // UpdatePartner changes a partner under its lock. Disabling or enabling it
 // closes or opens the windows of all its endpoints in the same transaction.
+// change may run more than once.
 func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error) (p partners.Partner, err error) {
-	endpoints, err := l.Endpoints(ctx, code)
-	if err != nil {
-		return p, err
+	for {
+		ids, err := endpointIDs(ctx, l.read, code)
+		if err != nil {
+			return p, l.broken(err)
+		}
+		p, err = l.updatePartner(ctx, code, ids, change)
+		if !errors.Is(err, errNewEndpoint) {
+			return p, err
+		}
 	}
-	ids := make([]string, len(endpoints))
-	for i, e := range endpoints {
-		ids[i] = e.ID
-	}
+}
+
+// errNewEndpoint says that the partner got an endpoint whose window is not locked.
+var errNewEndpoint = &webhook.Error{Kind: webhook.KindConflict, Message: "the partner has a new endpoint: try again"}
+
+func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err error) {
+	t := new(text).add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
+	err = t.query(ctx, q, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error) (p partners.Partner, err error) {
 	err = l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
 		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forUpdate, code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		} else if err != nil {
 			return err
+		}
+		// CreateEndpoint holds the partner's lock, too: none can be added any more.
+		now, err := endpointIDs(ctx, b.tx, code)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(ids, id) }) {
+			return errNewEndpoint
 		}
 		if err := change(&p); err != nil {
 			return err
@@ -115,7 +144,7 @@ func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*pa
 			w.PartnerDisabled = p.Disabled
 			w.wake(b.now)
 		}
-		_, err := b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_public_key = $5,
+		_, err = b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_public_key = $5,
 			old_key_until = $6, settings = $7, updated_at = $8 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey,
 			bytesOrEmpty(p.OldPublicKey), micros(p.OldKeyUntil), writeSettings(p.Settings), micros(p.UpdatedAt))
 		return err

@@ -33,7 +33,9 @@ func (b *batch) record(ctx context.Context) error {
 	results := map[string]*recordOp{}
 	for _, op := range b.records {
 		op.record.counted = false
-		results[op.record.DeliveryID] = op.record
+		if other := results[op.record.DeliveryID]; other == nil || other.Generation < op.record.Generation {
+			results[op.record.DeliveryID] = op.record // an older one is behind the fence anyway
+		}
 	}
 	if err := b.moveOn(ctx, results); err != nil {
 		return err

@@ -36,6 +36,9 @@ func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) 
 	if err != nil {
 		return err
 	}
+	if err := l.deleteQuotes(ctx, cutoff); err != nil {
+		return err
+	}
 	return l.deleteKeys(ctx, now.Add(-max(keep, keyLife)))
 }
 
@@ -107,12 +110,15 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 			continue // a table of somebody else's
 		}
 		inUse, err := l.refersTo(ctx, from)
-		if err != nil || inUse {
+		if err != nil {
 			return l.broken(err)
 		}
+		if inUse {
+			continue
+		}
 		for _, p := range partitioned {
-			if _, err := l.write.ExecContext(ctx, "DROP TABLE IF EXISTS "+p.table+"_"+day); err != nil {
-				return l.broken(fmt.Errorf("drop %s of %s: %w", p.table, day, err))
+			if err := l.alterTables(ctx, "DROP TABLE IF EXISTS "+p.table+"_"+day); err != nil {
+				return fmt.Errorf("drop %s of %s: %w", p.table, day, err)
 			}
 		}
 	}
@@ -157,7 +163,8 @@ func (l *Ledger) deleteKeys(ctx context.Context, before time.Time) error {
 		return err
 	}
 	return l.deleteInSteps(ctx, `DELETE FROM objects WHERE (partner_code, webhook_type, object_id) IN
-		(SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < $1 LIMIT $2)`, micros(before))
+		(SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < $1 LIMIT $2)
+		AND updated_at < $1`, micros(before)) // again: an event may just be moving it on
 }
 
 func (l *Ledger) deleteInSteps(ctx context.Context, query string, bound any) error {
