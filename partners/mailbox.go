@@ -15,6 +15,9 @@ const MailboxLife = 24 * time.Hour
 
 const letterPrefix = "ltr_"
 
+// LetterBound returns the smallest id of a letter that was made at t or later.
+func LetterBound(t time.Time) string { return webhook.TimeBound(letterPrefix, t) }
+
 // KeptLetter is a letter in the development mailbox.
 type KeptLetter struct {
 	ID         string // ltr_…

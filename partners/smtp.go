@@ -57,9 +57,11 @@ func NewSMTP(address string) (*SMTP, error) {
 		s.options = append(s.options, mail.WithSSL())
 	}
 	if password, ok := u.User.Password(); ok {
-		s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
-		if !isLocal(s.host) {
-			s.options = append(s.options, mail.WithTLSPolicy(mail.TLSMandatory))
+		s.options = append(s.options, mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+		if isLocal(s.host) {
+			s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthPlain)) // the others are not tried without TLS
+		} else {
+			s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithTLSPolicy(mail.TLSMandatory))
 		}
 	}
 	return s, nil

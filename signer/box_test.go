@@ -3,6 +3,7 @@ package signer
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -75,5 +76,28 @@ func TestParseMasterKey(t *testing.T) {
 		if _, err := NewBox(make([]byte, size)); err == nil {
 			t.Errorf("made a box with a key of %d bytes", size)
 		}
+	}
+}
+
+// The value was computed with another HKDF-SHA-256: a derived key must never
+// change, since what was made under it is stored.
+func TestABoxDerivesOneKeyPerLabel(t *testing.T) {
+	key := make([]byte, MasterKeySize)
+	for i := range key {
+		key[i] = byte(i)
+	}
+	box, err := NewBox(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "31e5975fdd92ab2aa6a93db09e43cce3a999c0073de419fd4d01f03469af9eef"
+	if got := hex.EncodeToString(box.Derive("one-time codes")); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if bytes.Equal(box.Derive("one-time codes"), box.Derive("another label")) {
+		t.Error("two labels give one key")
+	}
+	if bytes.Equal(box.Derive("one-time codes"), newTestBox(t, 1).Derive("one-time codes")) {
+		t.Error("two master keys give one key")
 	}
 }

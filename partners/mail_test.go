@@ -1,0 +1,162 @@
+package partners
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// road is a carrier that behaves as told.
+type road struct {
+	mu       sync.Mutex
+	attempts int
+	carry    func(ctx context.Context, attempt int) error
+}
+
+func (r *road) Carry(ctx context.Context, _ Letter) error {
+	r.mu.Lock()
+	r.attempts++
+	attempt := r.attempts
+	r.mu.Unlock()
+	return r.carry(ctx, attempt)
+}
+
+func (r *road) tries() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.attempts
+}
+
+var letter = Letter{ann, "012345"}
+
+func TestALetterIsTriedAFewTimes(t *testing.T) {
+	tests := []struct {
+		name     string
+		carry    func(ctx context.Context, attempt int) error
+		attempts int
+		lost     bool
+	}{
+		{"at once", func(context.Context, int) error { return nil }, 1, false},
+		{"the third time", func(_ context.Context, n int) error {
+			if n < 3 {
+				return errors.New("busy")
+			}
+			return nil
+		}, 3, false},
+		{"never", func(context.Context, int) error { return errors.New("busy") }, len(mailWaits), true},
+		{"refused for good", func(context.Context, int) error { return fmt.Errorf("%w: no such box", ErrUndeliverable) }, 1, true},
+		{"a server that hangs", func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }, len(mailWaits), true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				r := &road{carry: test.carry}
+				p := NewPostman(r, slog.New(slog.NewTextHandler(&log, nil)))
+				before := time.Now()
+				p.Send(letter)
+				if waited := time.Since(before); waited != 0 {
+					t.Errorf("Send waited %s", waited)
+				}
+				time.Sleep(CodeLife / 2)
+				if r.tries() != test.attempts {
+					t.Errorf("%d attempts, want %d", r.tries(), test.attempts)
+				}
+				if err := p.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if lost := strings.Contains(log.String(), "was not sent"); lost != test.lost {
+					t.Errorf("log: %s", &log)
+				}
+				if strings.Contains(log.String(), letter.Code) {
+					t.Error("the code stands in the log")
+				}
+			})
+		})
+	}
+}
+
+func TestClosingCarriesWhatIsLeftWithoutWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &road{carry: func(_ context.Context, n int) error {
+			if n <= 2 {
+				return errors.New("busy")
+			}
+			return nil
+		}}
+		p := NewPostman(r, slog.New(slog.DiscardHandler))
+		p.Send(letter)
+		synctest.Wait()
+		before := time.Now()
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(before); waited != 0 || r.tries() != 3 {
+			t.Errorf("closed after %s and %d attempts", waited, r.tries())
+		}
+		p.Send(letter)
+		synctest.Wait()
+		if r.tries() != 3 {
+			t.Error("a closed postman took a letter")
+		}
+	})
+}
+
+func TestClosingGivesUpInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &road{carry: func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }}
+		p := NewPostman(r, slog.New(slog.DiscardHandler))
+		for range 3 * maxCarriers {
+			p.Send(letter)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		before := time.Now()
+		if err := p.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(before); waited != time.Second {
+			t.Errorf("closed after %s", waited)
+		}
+	})
+}
+
+func TestAFloodOfLettersIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := &road{carry: func(context.Context, int) error { <-release; return nil }}
+		p := NewPostman(r, slog.New(slog.DiscardHandler))
+		for range maxLetters + 100 {
+			p.Send(letter)
+		}
+		synctest.Wait()
+		if r.tries() != maxCarriers {
+			t.Errorf("%d attempts at a time, want %d", r.tries(), maxCarriers)
+		}
+		close(release)
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r.tries() != maxLetters {
+			t.Errorf("%d letters carried, want %d", r.tries(), maxLetters)
+		}
+	})
+}
+
+func TestLettersSpeakTheAddresseesLanguage(t *testing.T) {
+	for lang, want := range map[string]string{
+		"en": "Your verification code is 012345", "cn": "您的验证码是 012345", "vi": "Mã xác minh của bạn là 012345", "fr": "Your verification code is 012345",
+	} {
+		subject, body := Letter{Addressee{"acme", "ann@example.com", lang}, "012345"}.text()
+		if subject == "" || strings.Contains(subject, "012345") || !strings.Contains(body, want) || !strings.Contains(body, "10") {
+			t.Errorf("%s: %q\n%s", lang, subject, body)
+		}
+	}
+}
