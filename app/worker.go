@@ -139,6 +139,7 @@ func (a *App) keepHouse(ctx context.Context) {
 		{"adopt deliveries without endpoint", 10 * time.Second, a.ledger.AdoptHomeless},
 		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
 		{"make partitions", time.Hour, func(ctx context.Context) error { return a.ledger.EnsurePartitions(ctx, time.Now()) }},
+		{"delete what tokens and codes leave", 30 * time.Second, func(ctx context.Context) error { return a.ledger.SweepTokens(ctx, time.Now()) }},
 		{"delete what is past retention", time.Hour, func(ctx context.Context) error { return a.ledger.Retain(ctx, time.Now(), a.config.Retention) }},
 	} {
 		tasks.Go(func() { a.every(ctx, task.interval, task.name, task.do) })

@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+)
+
+// KeepLetter implements partners.MailboxStore.
+func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
+	_, err := l.write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, micros(k.CreatedAt))
+	if err != nil {
+		return l.broken(fmt.Errorf("keep a letter: %w", err))
+	}
+	return nil
+}
+
+// Letters implements partners.MailboxStore.
+func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found []partners.KeptLetter, next string, err error) {
+	t := new(text).add("SELECT id, partner_code, email, lang, sealed_code, created_at FROM mailbox")
+	if cursor != "" {
+		t.add(" WHERE id < ?", cursor)
+	}
+	err = t.add(" ORDER BY id DESC LIMIT ?", limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+		var k partners.KeptLetter
+		err := rows.Scan(&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, timeColumn{&k.CreatedAt})
+		found = append(found, k)
+		return err
+	})
+	if len(found) > limit {
+		found = found[:limit]
+		next = found[limit-1].ID
+	}
+	return found, next, l.broken(err)
+}
+
+// sweepMailbox deletes letters from before a time.
+func (l *Ledger) sweepMailbox(ctx context.Context, before time.Time) error {
+	err := l.deleteInSteps(ctx, "DELETE FROM mailbox WHERE id IN (SELECT id FROM mailbox WHERE id < $1 LIMIT $2)", partners.LetterBound(before))
+	if err != nil {
+		return fmt.Errorf("delete old letters: %w", err)
+	}
+	return nil
+}

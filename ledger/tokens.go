@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+)
+
+const familyColumns = `id, partner_code, email, expires_at, revoked_at, current, current_until, previous, rotated_at, sealed_pair`
+
+func familyFields(f *partners.Family) []any {
+	return []any{&f.ID, &f.User.PartnerCode, &f.User.Email, timeColumn{&f.ExpiresAt}, timeColumn{&f.RevokedAt}, &f.Current,
+		timeColumn{&f.CurrentUntil}, &f.Previous, timeColumn{&f.RotatedAt}, &f.SealedPair}
+}
+
+// AddFamily implements partners.TokenStore.
+func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+			f.ID, f.User.PartnerCode, f.User.Email, micros(f.ExpiresAt), micros(f.RevokedAt), f.Current, micros(f.CurrentUntil),
+			bytesOrEmpty(f.Previous), micros(f.RotatedAt), bytesOrEmpty(f.SealedPair), micros(f.EndsAt()))
+		if err != nil {
+			return fmt.Errorf("insert a token family: %w", err)
+		}
+		return insertTokens(ctx, tx, f.ID, first)
+	})
+}
+
+func insertTokens(ctx context.Context, tx *sql.Tx, family string, t partners.Issued) error {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO refresh_tokens (hash, family_id) VALUES ($1, $2)", t.Refresh, family); err != nil {
+		return fmt.Errorf("insert a refresh token: %w", err)
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO access_tokens (hash, family_id, expires_at) VALUES ($1, $2, $3)",
+		t.Access, family, micros(t.AccessExpires))
+	if err != nil {
+		return fmt.Errorf("insert an access token: %w", err)
+	}
+	return nil
+}
+
+// AlterFamily implements partners.TokenStore.
+func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		var f partners.Family
+		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families
+			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.forUpdate, refresh).Scan(familyFields(&f)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock a token family: %w", err)
+		}
+		found = true
+		issued, err := change(&f)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE token_families SET revoked_at = $2, current = $3, current_until = $4, previous = $5,
+			rotated_at = $6, sealed_pair = $7, ends_at = $8 WHERE id = $1`, f.ID, micros(f.RevokedAt), f.Current, micros(f.CurrentUntil),
+			bytesOrEmpty(f.Previous), micros(f.RotatedAt), bytesOrEmpty(f.SealedPair), micros(f.EndsAt()))
+		if err != nil {
+			return fmt.Errorf("update a token family: %w", err)
+		}
+		if issued == nil {
+			return nil
+		}
+		return insertTokens(ctx, tx, f.ID, *issued)
+	})
+	return found, err
+}
+
+// AccessToken implements partners.TokenStore.
+func (l *Ledger) AccessToken(ctx context.Context, access []byte) (t partners.AccessToken, found bool, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
+		FROM access_tokens a JOIN token_families f ON f.id = a.family_id WHERE a.hash = $1`, access).
+		Scan(&t.User.PartnerCode, &t.User.Email, timeColumn{&t.ExpiresAt}, timeColumn{&t.RevokedAt})
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, false, nil
+	}
+	return t, err == nil, l.broken(err)
+}
+
+// unverifiedLife is how long failures and locks of an e-mail that was never
+// verified are remembered after its last request.
+const unverifiedLife = 30 * 24 * time.Hour
+
+// SweepTokens deletes what has ended at now, a few rows at a time: tokens and
+// families, sealed pairs past their grace, expired codes, e-mails that were
+// never verified, letters of the development mailbox.
+func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
+	for _, step := range []struct {
+		what, query string
+		before      time.Time
+	}{
+		{"sealed pairs", `UPDATE token_families SET sealed_pair = '' WHERE rotated_at < $1 AND length(sealed_pair) > 0 AND id IN
+			(SELECT id FROM token_families WHERE rotated_at < $1 AND length(sealed_pair) > 0 LIMIT $2)`, now.Add(-partners.RefreshGrace)},
+		{"access tokens", `DELETE FROM access_tokens WHERE hash IN
+			(SELECT hash FROM access_tokens WHERE expires_at < $1 LIMIT $2)`, now},
+		{"refresh tokens", `DELETE FROM refresh_tokens WHERE hash IN (SELECT r.hash FROM refresh_tokens r
+			JOIN token_families f ON f.id = r.family_id WHERE f.ends_at < $1 LIMIT $2)`, now},
+		{"token families", `DELETE FROM token_families WHERE id IN (SELECT f.id FROM token_families f WHERE f.ends_at < $1
+			AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.family_id = f.id)
+			AND NOT EXISTS (SELECT 1 FROM access_tokens a WHERE a.family_id = f.id) LIMIT $2)`, now},
+		{"codes", `UPDATE users SET code_salt = '', code_digest = '', code_expires_at = 0
+			WHERE code_expires_at > 0 AND code_expires_at < $1 AND (partner_code, email) IN
+			(SELECT partner_code, email FROM users WHERE code_expires_at > 0 AND code_expires_at < $1 LIMIT $2)`, now},
+		{"unverified e-mails", `DELETE FROM users WHERE verified_at = 0 AND updated_at < $1 AND (partner_code, email) IN
+			(SELECT partner_code, email FROM users WHERE verified_at = 0 AND updated_at < $1 LIMIT $2)`, now.Add(-unverifiedLife)},
+	} {
+		if err := l.deleteInSteps(ctx, step.query, micros(step.before)); err != nil {
+			return fmt.Errorf("delete old %s: %w", step.what, err)
+		}
+	}
+	return l.sweepMailbox(ctx, now.Add(-partners.MailboxLife))
+}
