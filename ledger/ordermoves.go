@@ -1,0 +1,200 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/orders"
+	"ledgerhook/webhook"
+)
+
+// orderOp changes one order. A change of its status is told to the partner:
+// the batch adds the event to its appends.
+type orderOp struct {
+	id     string
+	actor  string
+	reason string
+	keyID  string
+	do     func(orders.Order) (next orders.Order, changed bool, err error)
+
+	order   orders.Order // as it is now
+	changed bool
+}
+
+// TransitionOrder changes the status of an order and returns it as it is now;
+// changed is false if it had that status already. The change, its place in
+// the history, its event and the event's deliveries are one transaction.
+// Errors are those of orders.Order.Transition, and NotFound.
+func (l *Ledger) TransitionOrder(ctx context.Context, id string, m orders.Move) (o orders.Order, changed bool, err error) {
+	return l.alterOrder(ctx, &orderOp{id: id, actor: m.Actor, reason: m.Input.Reason, keyID: m.KeyID,
+		do: func(o orders.Order) (orders.Order, bool, error) { return o.Transition(m.To, m.Input) }})
+}
+
+// MarkPayout marks the payout of an order as started and returns the order as
+// it is now; changed is false if it was marked already. Errors are those of
+// orders.Order.MarkPayout, and NotFound.
+func (l *Ledger) MarkPayout(ctx context.Context, id string) (o orders.Order, changed bool, err error) {
+	return l.alterOrder(ctx, &orderOp{id: id, do: orders.Order.MarkPayout})
+}
+
+func (l *Ledger) alterOrder(ctx context.Context, op *orderOp) (o orders.Order, changed bool, err error) {
+	if err := l.writer.submit(ctx, &operation{order: op}); err != nil {
+		return orders.Order{}, false, err
+	}
+	return op.order, op.changed, nil
+}
+
+const (
+	// expireStep is how many orders ExpireOrders takes at a time.
+	expireStep = maxBatch
+	// expiryActor is who expires orders, in their history.
+	expiryActor = "expiry"
+)
+
+// ExpireOrders fails the orders that were not paid in time and reports how
+// many. keyID is the key that signs their notifications. An order is looked at
+// again under its lock, so one whose payout has just been marked is left
+// alone, and any number of processes may do this at once.
+func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, err error) {
+	var after orders.Order // zero: from the start
+	for {
+		due, err := l.dueOrders(ctx, after)
+		if err != nil {
+			return expired, l.broken(err)
+		}
+		ops := make([]*operation, len(due))
+		for i, o := range due {
+			ops[i] = &operation{order: &orderOp{id: o.ID, actor: expiryActor, keyID: keyID,
+				do: func(o orders.Order) (orders.Order, bool, error) {
+					next, changed := o.Expire()
+					return next, changed, nil
+				}}}
+		}
+		for i, err := range l.writer.submitAll(ctx, ops) {
+			if err != nil {
+				return expired, fmt.Errorf("expire order %s: %w", due[i].ID, err)
+			}
+			if ops[i].order.changed {
+				expired++
+			}
+		}
+		if len(due) < expireStep {
+			return expired, nil
+		}
+		after = due[len(due)-1]
+	}
+}
+
+// dueOrders lists orders that have run out unpaid, longest first; only id and
+// ExpiresAt are set.
+func (l *Ledger) dueOrders(ctx context.Context, after orders.Order) (due []orders.Order, err error) {
+	t := new(text).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
+		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
+		micros(time.Now()), micros(after.ExpiresAt), after.ID, expireStep)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var o orders.Order
+		err := rows.Scan(&o.ID, timeColumn{&o.ExpiresAt})
+		due = append(due, o)
+		return err
+	})
+	return due, err
+}
+
+// changeOrders runs the batch's changes of orders under their locks. One that
+// is refused has written nothing and leaves the others alone.
+func (b *batch) changeOrders(ctx context.Context) error {
+	if len(b.orders) == 0 {
+		return nil
+	}
+	have, err := b.lockOrders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, op := range b.orders {
+		was, found := have[op.order.id]
+		if !found {
+			op.err = webhook.NotFound("order", op.order.id)
+			continue
+		}
+		next, changed, err := op.order.do(was)
+		var refusal *webhook.Error
+		if errors.As(err, &refusal) {
+			op.err = err
+			continue
+		}
+		if err == nil && changed {
+			err = b.storeOrder(ctx, op, was, next)
+		}
+		if err != nil {
+			return fmt.Errorf("order %s: %w", op.order.id, err)
+		}
+		have[op.order.id] = next
+		op.order.order, op.order.changed = next, changed
+	}
+	return nil
+}
+
+// lockOrders locks the rows of the batch's orders in the order of their ids.
+func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error) {
+	have := map[string]orders.Order{}
+	for _, op := range b.orders {
+		have[op.order.id] = orders.Order{}
+	}
+	ids := slices.Sorted(maps.Keys(have))
+	clear(have)
+	t := new(text).add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
+	list(t, ids).add(" ORDER BY id" + b.ledger.forUpdate)
+	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var o orders.Order
+		err := rows.Scan(orderFields(&o)...)
+		have[o.ID] = o
+		return err
+	})
+	return have, err
+}
+
+// storeOrder writes a changed order. If its status changed, that goes into its
+// history, and the event into op, which the batch appends.
+func (b *batch) storeOrder(ctx context.Context, op *operation, was, next orders.Order) error {
+	_, err := b.tx.ExecContext(ctx, `UPDATE orders SET status = $2, sequence = $3, paid_amount = $4, tx_hash = $5, description = $6,
+		payout_at = $7, updated_at = $8 WHERE id = $1`, next.ID, string(next.Status), next.Sequence, next.PaidAmount,
+		next.TokenTransfer.TxHash, next.Description, micros(next.PayoutAt), micros(next.UpdatedAt))
+	if err != nil || next.Status == was.Status {
+		return err
+	}
+	e, err := orders.UpdatedEvent(next, was.Status)
+	if err != nil {
+		return err
+	}
+	e.KeyID = op.order.keyID
+	digest := sha256.Sum256(e.Data)
+	op.append = &appendOp{NewEvent: delivery.NewEvent{Event: e, IdempotencyKey: orderKey(next), Digest: digest[:]}}
+	b.appends = append(b.appends, op)
+	_, err = b.tx.ExecContext(ctx, `INSERT INTO order_changes (order_id, sequence, from_status, to_status, actor, reason, event_id, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, next.ID, next.Sequence, string(was.Status), string(next.Status),
+		op.order.actor, op.order.reason, e.ID, micros(next.UpdatedAt))
+	return err
+}
+
+// orderKey is the idempotency key of an order's latest event. No key that
+// comes from outside holds a line break.
+func orderKey(o orders.Order) string { return o.ID + "\n" + strconv.FormatInt(o.Sequence, 10) }
+
+// holdOrders fails the batch if an order changed and its event was refused:
+// neither happens without the other.
+func (b *batch) holdOrders(context.Context) error {
+	for _, op := range b.orders {
+		if op.append != nil && op.err != nil {
+			return fmt.Errorf("append the event of order %s: %w", op.order.id, op.err)
+		}
+	}
+	return nil
+}

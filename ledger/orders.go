@@ -1,0 +1,146 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"ledgerhook/orders"
+	"ledgerhook/webhook"
+)
+
+const orderColumns = `id, partner_code, external_order_id, email, type, fiat_amount, paid_amount, token_currency, token_network,
+	token_price, token_amount, wallet_address, tx_hash, bank_bin, bank_name, account_name, account_number, card, content,
+	total_payment, qr_token, processing_fee, system_fee, status, sequence, description, fingerprint, payout_at, created_at,
+	updated_at, expires_at`
+
+func orderFields(o *orders.Order) []any {
+	token, bank := &o.TokenTransfer, &o.BankTransfer
+	return []any{&o.ID, &o.PartnerCode, &o.ExternalOrderID, &o.Email, &o.Type, &o.FiatAmount, &o.PaidAmount, &token.Currency,
+		&token.Network, amountColumn{&token.Price}, amountColumn{&token.Amount}, &token.WalletAddress, &token.TxHash, &bank.BankBIN,
+		&bank.BankName, &bank.AccountName, &bank.AccountNumber, &bank.Card, &bank.Content, &bank.TotalPayment, &bank.QRToken,
+		&o.Fees.Processing, &o.Fees.System, &o.Status, &o.Sequence, &o.Description, &o.Fingerprint, timeColumn{&o.PayoutAt},
+		timeColumn{&o.CreatedAt}, timeColumn{&o.UpdatedAt}, timeColumn{&o.ExpiresAt}}
+}
+
+func orderValues(o orders.Order) []any {
+	token, bank := o.TokenTransfer, o.BankTransfer
+	return []any{o.ID, o.PartnerCode, o.ExternalOrderID, o.Email, o.Type, o.FiatAmount, o.PaidAmount, token.Currency,
+		token.Network, token.Price.String(), token.Amount.String(), token.WalletAddress, token.TxHash, bank.BankBIN,
+		bank.BankName, bank.AccountName, bank.AccountNumber, bank.Card, bank.Content, bank.TotalPayment, bank.QRToken,
+		o.Fees.Processing, o.Fees.System, string(o.Status), o.Sequence, o.Description, o.Fingerprint, micros(o.PayoutAt),
+		micros(o.CreatedAt), micros(o.UpdatedAt), micros(o.ExpiresAt)}
+}
+
+// CreateOrder stores a new order and returns it. If its partner has used the
+// ExternalOrderID before, the order of then is returned as it is now, or, if
+// the two were not asked for alike, an error with the key DUPLICATE_ORDER
+// ("Idempotent create" of the interface decisions). created tells which.
+func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error) {
+	t := new(text).add("INSERT INTO orders (" + orderColumns + ") VALUES ")
+	t.rows(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
+	if _, err := t.exec(ctx, l.write); err != nil {
+		return o, false, l.broken(fmt.Errorf("insert order %s: %w", o.ID, err))
+	}
+	// The statement above has waited for whoever inserted the same at the
+	// same time. It may also have been ours, with its answer lost.
+	stored, found, err := l.findOrder(ctx, l.write, "partner_code = $1 AND external_order_id = $2", o.PartnerCode, o.ExternalOrderID)
+	if err == nil && !found {
+		err = fmt.Errorf("order %s is gone", o.ID)
+	}
+	if err != nil {
+		return o, false, err
+	}
+	return stored, stored.ID == o.ID, sameCreate(stored, o.Fingerprint)
+}
+
+// CreatedOrder returns the order that an earlier create with c's partner and
+// ExternalOrderID made, as it is now, and whether there is one. The error has
+// the key DUPLICATE_ORDER if that create asked for something else.
+func (l *Ledger) CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error) {
+	o, found, err = l.findOrder(ctx, l.read, "partner_code = $1 AND external_order_id = $2", c.PartnerCode, c.ExternalOrderID)
+	if err != nil || !found {
+		return o, false, err
+	}
+	return o, true, sameCreate(o, c.Fingerprint())
+}
+
+func sameCreate(o orders.Order, fingerprint string) error {
+	if o.Fingerprint != fingerprint {
+		return &orders.Error{Key: orders.KeyDuplicateOrder}
+	}
+	return nil
+}
+
+// Order returns one order by its id, or NotFound.
+func (l *Ledger) Order(ctx context.Context, id string) (orders.Order, error) {
+	o, found, err := l.findOrder(ctx, l.read, "id = $1", id)
+	if err == nil && !found {
+		err = webhook.NotFound("order", id)
+	}
+	return o, err
+}
+
+// PartnerOrder returns a partner's order by the partner's own id of it, or an
+// error with the key ORDER_NOT_FOUND.
+func (l *Ledger) PartnerOrder(ctx context.Context, partnerCode, externalOrderID string) (orders.Order, error) {
+	o, found, err := l.findOrder(ctx, l.read, "partner_code = $1 AND external_order_id = $2", partnerCode, externalOrderID)
+	if err == nil && !found {
+		err = &orders.Error{Key: orders.KeyOrderNotFound}
+	}
+	return o, err
+}
+
+// QROrder returns the order whose qrUrl holds token, or NotFound.
+func (l *Ledger) QROrder(ctx context.Context, token string) (orders.Order, error) {
+	o, found, err := l.findOrder(ctx, l.read, "qr_token = $1 AND qr_token <> ''", token)
+	if err == nil && !found {
+		err = &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such code"}
+	}
+	return o, err
+}
+
+// findOrder returns the one order that a condition can hold for.
+func (l *Ledger) findOrder(ctx context.Context, q querier, where string, args ...any) (o orders.Order, found bool, err error) {
+	err = q.QueryRowContext(ctx, "SELECT "+orderColumns+" FROM orders WHERE "+where, args...).Scan(orderFields(&o)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return o, false, nil
+	}
+	return o, err == nil, l.broken(err)
+}
+
+// Orders lists orders, newest first, and the cursor of the next page.
+func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Order, next string, err error) {
+	t := new(text).add("SELECT "+orderColumns+" FROM orders WHERE id < ?", before(f.Cursor, f.Until, webhook.OrderPrefix))
+	t.since("id", webhook.OrderPrefix, f.Since)
+	t.equal("partner_code", f.PartnerCode)
+	t.equal("status", string(f.Status))
+	if f.Reference != "" {
+		t.add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
+	}
+	err = t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+		var o orders.Order
+		err := rows.Scan(orderFields(&o)...)
+		found = append(found, o)
+		return err
+	})
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		next = found[f.Limit-1].ID
+	}
+	return found, next, l.broken(err)
+}
+
+// OrderChanges is the history of an order's status, oldest first.
+func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
+	t := new(text).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
+		WHERE order_id = ? ORDER BY sequence`, orderID)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var c orders.Change
+		err := rows.Scan(&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, timeColumn{&c.At})
+		found = append(found, c)
+		return err
+	})
+	return found, l.broken(err)
+}

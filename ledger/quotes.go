@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/orders"
+	"ledgerhook/webhook"
+)
+
+const quoteColumns = `id, partner_code, email, crypto, network, wallet_address, fiat_amount, price, processing_fee, system_fee,
+	total_payment, token_amount, created_at, expires_at`
+
+func quoteFields(q *orders.Quote) []any {
+	return []any{&q.ID, &q.PartnerCode, &q.Email, &q.Crypto, &q.Network, &q.WalletAddress, &q.FiatAmount, amountColumn{&q.Price},
+		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, amountColumn{&q.TokenAmount}, timeColumn{&q.CreatedAt}, timeColumn{&q.ExpiresAt}}
+}
+
+// AddQuote stores a quote.
+func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
+	_, err := l.write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
+		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
+		micros(q.CreatedAt), micros(q.ExpiresAt))
+	if err != nil {
+		return l.broken(fmt.Errorf("store quote %s: %w", q.ID, err))
+	}
+	return nil
+}
+
+// ValidQuote returns the newest quote of a partner, e-mail, cryptocurrency and
+// fiat amount in dong that has not expired, and whether there is one ("Fees"
+// of the interface decisions).
+func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64) (q orders.Quote, found bool, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
+		AND fiat_amount = $4 AND expires_at > $5 ORDER BY id DESC LIMIT 1`, partnerCode, email, crypto, fiat, micros(time.Now())).
+		Scan(quoteFields(&q)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return q, false, nil
+	}
+	return q, err == nil, l.broken(err)
+}
+
+// deleteQuotes deletes the quotes that were made before a time. An order keeps
+// all that its quote said.
+func (l *Ledger) deleteQuotes(ctx context.Context, before time.Time) error {
+	return l.deleteInSteps(ctx, "DELETE FROM quotes WHERE id IN (SELECT id FROM quotes WHERE id < $1 LIMIT $2)",
+		webhook.TimeBound(orders.QuotePrefix, before))
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/orders"
+)
+
+const rateColumns = "crypto, network, price, wallet_address, updated_at"
+
+func rateFields(r *orders.Rate) []any {
+	return []any{&r.Crypto, &r.Network, amountColumn{&r.Price}, &r.WalletAddress, timeColumn{&r.UpdatedAt}}
+}
+
+// SetRate makes r, which is valid, the rate of its cryptocurrency from now on,
+// and returns it with that time.
+func (l *Ledger) SetRate(ctx context.Context, r orders.Rate) (orders.Rate, error) {
+	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
+	_, err := l.write.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
+		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,
+		r.Crypto, r.Network, r.Price.String(), r.WalletAddress, micros(r.UpdatedAt))
+	if err != nil {
+		return r, l.broken(fmt.Errorf("store the rate of %s: %w", r.Crypto, err))
+	}
+	return r, nil
+}
+
+// Rate returns the rate of a cryptocurrency, however old it is, or an error
+// with the key CRYPTO_NOT_SUPPORTED.
+func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, orders.UnknownCrypto(crypto)
+	}
+	return r, l.broken(err)
+}
+
+// Rates lists every rate by its cryptocurrency.
+func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
+	t := new(text).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var r orders.Rate
+		err := rows.Scan(rateFields(&r)...)
+		found = append(found, r)
+		return err
+	})
+	return found, l.broken(err)
+}
+
+// amountColumn scans an exact decimal number, which the ledger keeps as its
+// canonical text.
+type amountColumn struct{ a *orders.Amount }
+
+func (c amountColumn) Scan(v any) (err error) {
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("an amount cannot be read from %T", v)
+	}
+	*c.a, err = orders.ParseAmount(s)
+	return err
+}
