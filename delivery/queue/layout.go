@@ -20,10 +20,11 @@ func key(shard, part string) string { return "asynq:{" + shard + "}:" + part }
 // clears what is left of them, in one step: a task that moves on between two
 // looks would seem to be nowhere. A task is held if it stands where its state
 // says, and an active one as long as the server that fetched it renews its
-// lease. The oldest pending tasks are at the list's end.
+// lease: until it missed two turns, since a lease runs much longer than it is
+// renewed. The oldest pending tasks are at the list's end.
 var lostScript = redis.NewScript(`
 local pending, active, lease, scheduled, retry, archived = unpack(KEYS)
-local prefix, now = ARGV[1], tonumber(ARGV[2])
+local prefix, renewed = ARGV[1], tonumber(ARGV[2])
 local lost = {}
 for i = 3, #ARGV do
 	local id, task = ARGV[i], prefix .. ARGV[i]
@@ -35,7 +36,7 @@ for i = 3, #ARGV do
 		held = redis.call("ZSCORE", scheduled, id)
 	elseif state == "active" then
 		local ends = redis.call("ZSCORE", lease, id)
-		held = ends and tonumber(ends) >= now
+		held = ends and tonumber(ends) >= renewed
 	end
 	if not held then
 		redis.call("LREM", pending, 0, id)
@@ -48,6 +49,13 @@ for i = 3, #ARGV do
 	end
 end
 return lost`)
+
+// How asynq keeps leases: it gives and renews them for leaseTime, every
+// leaseRenewal.
+const (
+	leaseTime    = 30 * time.Second
+	leaseRenewal = 5 * time.Second
+)
 
 // lostBatch keeps a run of the script, during which Redis does nothing else, short.
 const lostBatch = 250
@@ -78,7 +86,7 @@ func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Tic
 	for _, part := range []string{"pending", "active", "lease", "scheduled", "retry", "archived"} {
 		keys = append(keys, key(shard, part))
 	}
-	args := []any{key(shard, "t:"), time.Now().Unix()}
+	args := []any{key(shard, "t:"), time.Now().Add(leaseTime - 2*leaseRenewal - time.Second).Unix()}
 	for _, t := range tickets {
 		args = append(args, taskID(t))
 	}
