@@ -86,8 +86,11 @@ func TestServersOutliveTheirRedis(t *testing.T) {
 		t.Error("a dead Redis has an epoch")
 	}
 	server.Restart(t)
-	enqueue(t, q, newTicket())
-	f.wait(t, 2)
+	back := newTicket()
+	eventually(t, "tickets are taken again", func() bool { return q.Enqueue(t.Context(), back) == nil })
+	if got := f.wait(t, 2); got[1].DeliveryID != back.DeliveryID {
+		t.Errorf("fetched %v", got)
+	}
 }
 
 func TestShutdownReturnsWhileRedisIsAway(t *testing.T) {

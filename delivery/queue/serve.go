@@ -17,6 +17,9 @@ const (
 	pollEmbedded = 50 * time.Millisecond
 )
 
+// shutdownTimeout is enough to record what was cut off.
+const shutdownTimeout = 5 * time.Second
+
 // Servers fetch tickets and call their handler, one server a shard.
 type Servers struct {
 	servers []*asynq.Server
@@ -24,8 +27,9 @@ type Servers struct {
 
 // Serve starts fetching. At most slots tickets are handled at once, spread
 // evenly over the shards, but at least one a shard. ctx goes to every handler
-// as it is: asynq's own ends when Redis is away for its lease of 30 s, and
-// what is being sent must not be cut off for that.
+// as it is, and asynq has another: its own ends when Redis is away for its
+// lease of 30 s, and what is being sent must not be cut off for that; and
+// asynq does not wait for handlers whose context it has seen end.
 func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Context, delivery.Ticket)) (*Servers, error) {
 	poll := pollRedis
 	if q.embedded != nil {
@@ -36,10 +40,9 @@ func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Contex
 		server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 			Concurrency:              q.SlotsPerShard(slots),
 			Queues:                   map[string]int{shard: 1},
-			BaseContext:              func() context.Context { return ctx },
 			TaskCheckInterval:        poll,
 			DelayedTaskCheckInterval: time.Second,
-			ShutdownTimeout:          5 * time.Second,
+			ShutdownTimeout:          shutdownTimeout,
 			Logger:                   asynqLog{q.log},
 			LogLevel:                 asynq.DebugLevel,
 		})
@@ -70,7 +73,7 @@ func (s *Servers) Stop() {
 	}
 }
 
-// Shutdown waits shortly for what still runs and ends the servers.
+// Shutdown waits up to shutdownTimeout for what still runs and ends the servers.
 func (s *Servers) Shutdown() {
 	done := make(chan struct{})
 	for _, server := range s.servers {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -126,21 +127,31 @@ func TestAfterStopNothingIsFetchedAndWhatRunsGoesOn(t *testing.T) {
 	})
 }
 
-func TestTheServersContextEndsWhatRuns(t *testing.T) {
+func TestTheServersContextEndsWhatRunsAndShutdownWaitsForIt(t *testing.T) {
 	each(t, func(t *testing.T, q *Queue) {
 		ctx, cancel := context.WithCancel(context.Background())
-		b := newBlocked(t)
-		s, err := q.Serve(ctx, 8, b.handle)
+		began, ended := make(chan struct{}), make(chan struct{})
+		s, err := q.Serve(ctx, 8, func(ctx context.Context, _ delivery.Ticket) {
+			close(began)
+			<-ctx.Done()
+			runtime.Gosched() // whoever did not wait would be gone by now
+			close(ended)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		enqueue(t, q, newTicket())
-		receive(t, "a ticket is handled", b.began)
+		receive(t, "a ticket is handled", began)
 		cancel()
-		began := time.Now()
+		start := time.Now()
 		s.Shutdown()
-		if took := time.Since(began); took > 4*time.Second {
+		if took := time.Since(start); took > 4*time.Second {
 			t.Errorf("Shutdown took %s", took)
+		}
+		select {
+		case <-ended:
+		default:
+			t.Error("Shutdown returned before the handler had ended")
 		}
 	})
 }
@@ -182,8 +193,8 @@ func TestAHandlerThatPanicsHoldsUpNobodyAndItsTicketIsFound(t *testing.T) {
 			t.Fatalf("fetched %v", got)
 		}
 		eventually(t, "the ticket is found lost", func() bool { return len(lost(t, q, poisoned)) == 1 })
-		if keys := taskKeys(t, q); len(keys) > 0 {
-			t.Errorf("%q is left of it", keys)
+		if left := where(t, q, poisoned); len(left) > 0 {
+			t.Errorf("%q is left of it", left)
 		}
 	})
 }
