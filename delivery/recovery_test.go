@@ -1,0 +1,292 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/queue/queuetest"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// endpoints registers n URLs with one receiver.
+func (g *gateway) endpoints(t *testing.T, n int, partner *receiver) {
+	t.Helper()
+	for i := range n {
+		g.endpoint(t, fmt.Sprintf("%s/%d", partner.URL, i))
+	}
+}
+
+// forgetful loses the first tickets it is handed and says it has them.
+type forgetful struct {
+	delivery.Enqueuer
+	left atomic.Int32
+}
+
+func (f *forgetful) Enqueue(ctx context.Context, t delivery.Ticket) error {
+	if f.left.Add(-1) >= 0 {
+		return nil
+	}
+	return f.Enqueuer.Enqueue(ctx, t)
+}
+
+func TestLostTicketsComeBack(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		queue := &forgetful{}
+		queue.left.Store(10)
+		g := start(t, b, setup{enqueuer: func(e delivery.Enqueuer) delivery.Enqueuer { queue.Enqueuer = e; return queue }})
+		partner := receive(t, accept)
+		g.run(t, parts{}) // before there is anything to deliver: it begins with a new epoch of the queue
+		eventually(t, "the queue's epoch is known", func() bool {
+			epoch, err := g.QueueEpoch(t.Context(), g.queue.Shards()[0])
+			return err == nil && epoch != ""
+		})
+		g.endpoints(t, 10, partner)
+		g.append(t, webhook.CreateCard)
+		g.append(t, webhook.TopupCard)
+		g.waitAll(t, 20)
+		if n := partner.duplicates(); n > 0 {
+			t.Errorf("%d notifications were sent twice", n)
+		}
+		if n := g.metric(t, "ledgerhook_reconciler_repaired_total", "ticket_lost"); n != 10 {
+			t.Errorf("%g lost tickets are counted, want 10", n)
+		}
+	})
+}
+
+func TestAnEmptiedRedisLosesNothing(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		const slots = 16
+		redis := queuetest.Start(t)
+		g := start(t, b, setup{redisURL: redis.URL})
+		partner := receive(t, accept)
+		g.endpoints(t, 20, partner)
+		for range 25 {
+			g.append(t, webhook.CardTransaction)
+		}
+		g.run(t, parts{slots: slots})
+		partner.wait(t, 100)
+		redis.Flush(t)
+		partner.wait(t, 300)
+		redis.Flush(t)
+		g.waitAll(t, 500)
+		if n := partner.duplicates(); n > 2*slots {
+			t.Errorf("%d notifications were sent twice, at most %d were in flight", n, slots)
+		}
+	})
+}
+
+func TestARedisThatWasAwayLosesNothing(t *testing.T) {
+	t.Parallel()
+	const slots = 16
+	redis := queuetest.Start(t)
+	g := start(t, ledgertest.New(t, "postgres"), setup{redisURL: redis.URL})
+	partner := receive(t, accept)
+	g.endpoints(t, 20, partner)
+	g.run(t, parts{slots: slots})
+	g.append(t, webhook.CreateCard)
+	g.waitAll(t, 20)
+	redis.Kill()
+	began := time.Now()
+	for range 10 {
+		g.append(t, webhook.TopupCard)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("events waited %s for a queue that is only a hint", took)
+	}
+	eventually(t, "the queue's silence is noticed", func() bool {
+		return g.metric(t, "ledgerhook_queue_enqueue_failures_total") > 0
+	})
+	redis.Restart(t)
+	g.waitAll(t, 220)
+	if n := partner.duplicates(); n > slots {
+		t.Errorf("%d notifications were sent twice, at most %d were in flight", n, slots)
+	}
+}
+
+// mute is a ledger as a worker sees it that is being killed: whatever it
+// records is never heard.
+type mute struct {
+	delivery.Ledger
+	killed chan struct{}
+}
+
+func (m mute) Record(context.Context, delivery.Result) error {
+	<-m.killed
+	return errors.New("killed")
+}
+
+func TestWhatAKilledWorkerWasSendingIsUnknownAndSentAgain(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{})
+		partner := receive(t, accept)
+		g.endpoints(t, 4, partner)
+		ledger := mute{g.Ledger, make(chan struct{})}
+		victim := g.run(t, parts{ledger: ledger, keepless: true})
+		t.Cleanup(func() { close(ledger.killed) }) // its handlers end before its own cleanup waits for them
+		for range 2 {
+			g.append(t, webhook.CreateCard)
+		}
+		partner.wait(t, 8)
+		victim.silence() // kill -9: no heartbeat, no record, no further ticket
+		victim.servers.Stop()
+
+		g.run(t, parts{})
+		g.waitAll(t, 8)
+		if n := g.Count(t, "SELECT COUNT(*) FROM attempts WHERE outcome = 'unknown' AND number = 1 AND worker_id = $1", victim.id); n != 8 {
+			t.Errorf("%d attempts of the killed worker are unknown, want 8", n)
+		}
+		if n := g.Count(t, "SELECT COUNT(*) FROM attempts WHERE outcome = 'delivered' AND number = 2"); n != 8 {
+			t.Errorf("%d second attempts were made, want 8", n)
+		}
+		if n := partner.duplicates(); n != 8 {
+			t.Errorf("%d notifications were sent again, want the 8 in flight", n)
+		}
+		if n := g.metric(t, "ledgerhook_reconciler_repaired_total", "worker_dead"); n != 8 {
+			t.Errorf("%g repairs are counted, want 8", n)
+		}
+	})
+}
+
+// unreachable is a ledger that can be read but not written to for a while.
+type unreachable struct {
+	delivery.Ledger
+	away              atomic.Bool
+	noClaim, noRecord bool
+	refused           atomic.Int32
+}
+
+var errAway = &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger cannot be reached"}
+
+func (u *unreachable) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
+	if u.noClaim && u.away.Load() {
+		u.refused.Add(1)
+		return delivery.Job{}, false, errAway
+	}
+	return u.Ledger.Claim(ctx, t, workerID)
+}
+
+func (u *unreachable) Record(ctx context.Context, r delivery.Result) error {
+	if u.noRecord && u.away.Load() {
+		u.refused.Add(1)
+		return errAway
+	}
+	return u.Ledger.Record(ctx, r)
+}
+
+func TestALedgerThatIsAwayStopsSendingUntilItIsBack(t *testing.T) {
+	const slots = 8
+	for _, test := range []struct {
+		name    string
+		noClaim bool // else: no record
+		sending int  // how many requests may be made meanwhile
+	}{
+		{"it takes no records", false, slots},
+		{"it takes no claims", true, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+				g := start(t, b, setup{})
+				partner := receive(t, accept)
+				g.endpoints(t, 20, partner)
+				ledger := &unreachable{Ledger: g.Ledger, noClaim: test.noClaim, noRecord: !test.noClaim}
+				ledger.away.Store(true)
+				g.run(t, parts{slots: slots, ledger: ledger})
+				g.append(t, webhook.CreateCard)
+				g.append(t, webhook.TopupCard)
+				eventually(t, "the worker has tried again and again", func() bool {
+					if test.noClaim { // dropped tickets come back, and are dropped again
+						return g.metric(t, "ledgerhook_reconciler_repaired_total", "ticket_lost") >= 20
+					}
+					return ledger.refused.Load() >= 10*slots
+				})
+				if n := len(partner.requests()); n > test.sending {
+					t.Errorf("%d notifications were sent that could not be recorded, want at most %d", n, test.sending)
+				}
+				ledger.away.Store(false)
+				g.waitAll(t, 40)
+				if n := partner.duplicates(); n > 0 {
+					t.Errorf("%d notifications were sent twice", n)
+				}
+				if n := g.Count(t, "SELECT COUNT(*) FROM attempts WHERE outcome = 'delivered' AND number = 1"); n != 40 {
+					t.Errorf("%d first attempts are recorded as delivered, want 40", n)
+				}
+			})
+		})
+	}
+}
+
+func TestOnlyTheCurrentTicketOfADeliveryIsSent(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		var handed atomic.Pointer[delivery.Ticket]
+		g := start(t, b, setup{enqueuer: func(e delivery.Enqueuer) delivery.Enqueuer {
+			return enqueueFunc(func(ctx context.Context, t delivery.Ticket) error {
+				handed.Store(&t)
+				return e.Enqueue(ctx, t)
+			})
+		}})
+		partner := receive(t, accept)
+		g.endpoint(t, partner.URL)
+		run := g.run(t, parts{})
+		a := g.append(t, webhook.CreateCard)
+		g.waitState(t, a.DeliveryIDs[0], webhook.Delivered)
+		ticket := *handed.Load()
+		for _, generation := range []int64{ticket.Generation - 1, ticket.Generation, ticket.Generation + 1} {
+			ticket.Generation = generation
+			run.worker.Deliver(t.Context(), ticket)
+		}
+		run.worker.Deliver(t.Context(), delivery.Ticket{DeliveryID: webhook.NewID(webhook.DeliveryPrefix), Generation: 1})
+		if n := len(partner.requests()); n != 1 {
+			t.Errorf("%d requests were made of one delivery", n)
+		}
+	})
+}
+
+type enqueueFunc func(context.Context, delivery.Ticket) error
+
+func (f enqueueFunc) Enqueue(ctx context.Context, t delivery.Ticket) error { return f(ctx, t) }
+
+func TestAWorkerThatIsStoppingTakesNoTicket(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{enqueuer: func(delivery.Enqueuer) delivery.Enqueuer {
+			return enqueueFunc(func(context.Context, delivery.Ticket) error { return nil })
+		}})
+		partner := receive(t, accept)
+		g.endpoint(t, partner.URL)
+		run := g.run(t, parts{keepless: true})
+		a := g.append(t, webhook.CreateCard)
+		stopped, cancel := context.WithCancel(t.Context())
+		cancel()
+		run.worker.Deliver(stopped, delivery.Ticket{DeliveryID: a.DeliveryIDs[0], Generation: 1})
+		if d, _ := g.waitState(t, a.DeliveryIDs[0], webhook.Queued); d.Attempts != 0 {
+			t.Errorf("%d attempts were used", d.Attempts)
+		}
+	})
+}
+
+// TestFullWindowsCostThePromoterNothing: only a window with room can take
+// what waits, however long its wake-up is past.
+func TestFullWindowsCostThePromoterNothing(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{})
+		partner := receive(t, func(context.Context, int) int { return http.StatusOK })
+		g.endpoint(t, partner.URL)
+		for range webhook.StartWindow + 1 {
+			g.append(t, webhook.CreateCard)
+		}
+		if _, err := b.Raw.ExecContext(t.Context(), "UPDATE windows SET wake_at = 1"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := g.Promote(t.Context(), 10); n != 0 || err != nil {
+			t.Errorf("%d full windows were looked at (%v)", n, err)
+		}
+		g.run(t, parts{})
+		g.waitAll(t, webhook.StartWindow+1)
+	})
+}
