@@ -337,19 +337,19 @@ func (b *batch) answerStored(ctx context.Context) error {
 }
 
 func (b *batch) insertEvents(ctx context.Context) error {
-	fresh := b.fresh()
-	if len(fresh) == 0 {
-		return nil
+	for group := range slices.Chunk(b.fresh(), b.ledger.rows) {
+		t := new(text).add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
+			signatures, unexpected, filtered, test, created_at) VALUES `)
+		t.rows(len(group), func(i int) []any {
+			e := group[i].append.Event
+			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
+				joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt)}
+		})
+		if _, err := t.add(" ON CONFLICT DO NOTHING").exec(ctx, b.tx); err != nil {
+			return err
+		}
 	}
-	t := new(text).add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
-		signatures, unexpected, filtered, test, created_at) VALUES `)
-	t.rows(len(fresh), func(i int) []any {
-		e := fresh[i].append.Event
-		return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
-			joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt)}
-	})
-	_, err := t.add(" ON CONFLICT DO NOTHING").exec(ctx, b.tx)
-	return err
+	return nil
 }
 
 // newDelivery is a delivery about to be inserted.
@@ -417,7 +417,7 @@ func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.Sta
 // insertDeliveries writes new deliveries; queued ones get a ticket. A waiting
 // first attempt has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
-	for group := range slices.Chunk(made, statementRows) {
+	for group := range slices.Chunk(made, b.ledger.rows) {
 		if err := b.insertSome(ctx, group); err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ type dialect struct {
 	place     string // for messages: no password
 	forUpdate string // at the end of a SELECT that locks what it reads
 	clock     string // the database's time in microseconds, as SQL
+	rows      int    // how many rows of up to 25 values one statement takes
 }
 
 func (l *Ledger) openPostgres(databaseURL string) error {
@@ -50,6 +51,7 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
 		forUpdate: " FOR UPDATE",
 		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		rows:      1000,
 	}
 	l.write = stdlib.OpenDB(*config)
 	l.write.SetMaxOpenConns(maxConnections)
@@ -72,6 +74,9 @@ func (l *Ledger) openSQLite(dir string) error {
 		driver: sqliteDriver,
 		place:  path,
 		clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		// SQLite looks every placeholder up by name among all of a statement's:
+		// what a statement costs grows with the square of its values.
+		rows: 16,
 	}
 	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	// Without an authority, since the first part of a relative path would be taken for one.

@@ -127,9 +127,15 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 			counted = append(counted, op.record)
 		}
 	}
-	if len(counted) == 0 {
-		return nil
+	for group := range slices.Chunk(counted, b.ledger.rows) {
+		if err := b.insertSomeAttempts(ctx, group); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (b *batch) insertSomeAttempts(ctx context.Context, counted []*recordOp) error {
 	t := new(text).add("INSERT INTO attempts (" + attemptColumns + ") VALUES ")
 	t.rows(len(counted), func(i int) []any {
 		r, a := counted[i], counted[i].Attempt
