@@ -113,7 +113,7 @@ func showAttempt(a webhook.Attempt) attemptItem {
 		Phases: phases{ms(a.Phases.DNS), ms(a.Phases.Connect), ms(a.Phases.TLS), ms(a.Phases.FirstByte), ms(a.Phases.Total)},
 		PeerIP: orNull(a.PeerIP), Outcome: string(a.Outcome), StatusCode: a.StatusCode, ErrorClass: orNull(a.ErrorClass),
 		ErrorDetail: orNull(a.ErrorDetail), RequestHeaders: a.RequestHeaders, ResponseHeaders: a.ResponseHeaders,
-		ResponseBodyBase64: a.ResponseBody, Truncated: a.Truncated, IsUTF8: utf8.Valid(a.ResponseBody), KeyID: a.KeyID,
+		ResponseBodyBase64: append([]byte{}, a.ResponseBody...), Truncated: a.Truncated, IsUTF8: utf8.Valid(a.ResponseBody), KeyID: a.KeyID,
 		Worker: a.Worker, NextAttemptAt: web.Time(a.NextAt), NextAttemptReason: orNull(a.NextReason),
 	}
 	if a.TLSVersion != "" || !a.TLSNotAfter.IsZero() {
@@ -142,7 +142,7 @@ func (a *Internal) listDeliveries(w http.ResponseWriter, r *http.Request) error 
 		"reference":   text(&f.Reference),
 		"since":       timeOf(r, "since", &f.Since),
 		"until":       timeOf(r, "until", &f.Until),
-		"cursor":      cursor(r, &f.Cursor),
+		"cursor":      cursor(r, isID(webhook.DeliveryPrefix), &f.Cursor),
 		"limit":       nil,
 	}, &f.Limit)
 	if err != nil {

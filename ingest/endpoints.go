@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,6 +20,20 @@ type endpointRequest struct {
 	WebhookTypes *[]string `json:"webhookTypes"`
 	Description  *string   `json:"description"`
 	MaxInFlight  *int      `json:"maxInFlight"`
+
+	Headers   *notOffered `json:"headers"`
+	RateLimit *notOffered `json:"rateLimit"`
+	Ordered   *notOffered `json:"ordered"`
+	AckMode   *notOffered `json:"ackMode"`
+}
+
+// notOffered is a member of the interface that this version of the gateway
+// has nothing behind: it says so rather than call the name unknown.
+type notOffered struct{}
+
+// UnmarshalJSON refuses every value.
+func (*notOffered) UnmarshalJSON([]byte) error {
+	return errors.New("is not offered by this version of the gateway: leave it out")
 }
 
 type endpointItem struct {
@@ -112,11 +127,16 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (a *Internal) listEndpoints(w http.ResponseWriter, r *http.Request) error {
+	after, limit, err := readPage(r, isID(webhook.EndpointPrefix))
+	if err != nil {
+		return err
+	}
 	found, err := a.Endpoints.Endpoints(r.Context(), r.PathValue("code"))
 	if err != nil {
 		return err
 	}
-	return writePage(w, found, "", showEndpointItem)
+	page, next := cut(found, after, limit, func(e webhook.Endpoint) string { return e.ID })
+	return writePage(w, page, next, showEndpointItem)
 }
 
 func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -179,6 +199,7 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.Metrics.created(r.Context(), a.Deliveries, made.DeliveryIDs[0])
 	a.acted(r.Context(), "endpoint.test", e.ID, made.EventID)
 	return web.WriteJSON(w, http.StatusAccepted, struct {
 		EventID    string `json:"eventId"`

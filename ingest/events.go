@@ -1,26 +1,21 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
-const (
-	maxBatch     = 1000
-	maxBatchBody = 4 << 20
-	maxKey       = 255
-)
+// maxKey is the longest idempotency key, in characters.
+const maxKey = 255
 
 // eventRequest is one event as the company's systems post it.
 type eventRequest struct {
@@ -60,25 +55,29 @@ func (a *Internal) postEvent(w http.ResponseWriter, r *http.Request) error {
 }
 
 // useHeaderKey takes the key from the header Idempotency-Key; with one in the
-// body too, both must agree.
+// body too, or with several headers, all must agree.
 func useHeaderKey(request *eventRequest, h http.Header) error {
-	key := h.Get("Idempotency-Key")
-	if key != "" && request.IdempotencyKey != "" && key != request.IdempotencyKey {
-		return webhook.Invalid("/idempotencyKey", "must equal the header Idempotency-Key, or one of the two be left out")
-	}
-	if key != "" {
-		request.IdempotencyKey = key
+	for _, key := range h.Values("Idempotency-Key") {
+		if key != "" && request.IdempotencyKey != "" && key != request.IdempotencyKey {
+			return webhook.Invalid("/idempotencyKey", "must equal the header Idempotency-Key, or one of the two be left out")
+		}
+		if key != "" {
+			request.IdempotencyKey = key
+		}
 	}
 	return nil
 }
 
 // newEvent checks a request and makes the event to append of it.
 func (a *Internal) newEvent(request eventRequest) (delivery.NewEvent, error) {
-	if request.PartnerCode == "" {
-		return delivery.NewEvent{}, webhook.Invalid("/partnerCode", "is required")
+	if err := partners.CheckCode(request.PartnerCode); err != nil {
+		return delivery.NewEvent{}, err
 	}
 	if err := checkKey(request.IdempotencyKey); err != nil {
 		return delivery.NewEvent{}, err
+	}
+	if request.Data == nil {
+		return delivery.NewEvent{}, webhook.Invalid("/data", "is required: the object that the event's type describes")
 	}
 	p, err := readEvent(request.WebhookType, request.Data)
 	if err != nil {
@@ -122,100 +121,6 @@ func show(appended delivery.Appended) (status int, answer eventAnswer) {
 	return status, eventAnswer{appended.EventID, ids, appended.Duplicate}
 }
 
-// batchResult is the answer to one event of a batch.
-type batchResult struct {
-	Status      int          `json:"status"`
-	EventID     string       `json:"eventId,omitempty"`
-	DeliveryIDs []string     `json:"deliveryIds"`
-	Duplicate   bool         `json:"duplicate"`
-	Error       *web.Problem `json:"error"`
-}
-
-// postBatch accepts or refuses each event of a batch by itself, in order.
-func (a *Internal) postBatch(w http.ResponseWriter, r *http.Request) error {
-	began := time.Now()
-	if err := web.CheckJSONType(r); err != nil {
-		return err
-	}
-	body, err := web.ReadBody(r, maxBatchBody)
-	if err != nil {
-		return err
-	}
-	items, err := splitBatch(body)
-	if err != nil {
-		return err
-	}
-	results := make([]batchResult, len(items))
-	var events []delivery.NewEvent
-	var places []int // of events in results
-	for i, item := range items {
-		event, err := a.readItem(item)
-		if err != nil {
-			results[i] = a.refusedItem(r, event.Event.Type, began, err)
-			continue
-		}
-		events, places = append(events, event), append(places, i)
-	}
-	answers, errs := a.Events.AppendAll(r.Context(), events)
-	for i, place := range places {
-		if errs[i] != nil {
-			results[place] = a.refusedItem(r, events[i].Event.Type, began, errs[i])
-			continue
-		}
-		a.Metrics.accepted(events[i], answers[i], began)
-		status, answer := show(answers[i])
-		results[place] = batchResult{Status: status, EventID: answer.EventID, DeliveryIDs: answer.DeliveryIDs, Duplicate: answer.Duplicate}
-	}
-	return web.WriteJSON(w, http.StatusOK, struct {
-		Results []batchResult `json:"results"`
-	}{results})
-}
-
-// splitBatch cuts {"events":[…]} into its items without looking inside them,
-// so that what is wrong with one stays its own matter.
-func splitBatch(body []byte) ([]json.RawMessage, error) {
-	var batch struct {
-		Events []json.RawMessage `json:"events"`
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&batch); err != nil {
-		return nil, &webhook.Error{Kind: webhook.KindInvalid, Message: `the body must be one object {"events": [ … ]} and nothing else`}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, &webhook.Error{Kind: webhook.KindInvalid, Message: "the body must hold one JSON object and nothing after it"}
-	}
-	if len(batch.Events) == 0 || len(batch.Events) > maxBatch {
-		return nil, webhook.Invalid("/events", fmt.Sprintf("must hold 1 to %d events, not %d", maxBatch, len(batch.Events)))
-	}
-	return batch.Events, nil
-}
-
-func (a *Internal) readItem(item json.RawMessage) (delivery.NewEvent, error) {
-	if len(item) > maxBody {
-		return delivery.NewEvent{}, &webhook.Error{Kind: webhook.KindTooLarge, Message: fmt.Sprintf("an event may have at most %d bytes", maxBody)}
-	}
-	var request eventRequest
-	if err := web.Decode(item, &request); err != nil {
-		return delivery.NewEvent{}, err
-	}
-	event, err := a.newEvent(request)
-	event.Event.Type = webhook.Type(request.WebhookType)
-	return event, err
-}
-
-func (a *Internal) refusedItem(r *http.Request, t webhook.Type, began time.Time, err error) batchResult {
-	_ = a.Metrics.refused(string(t), began, err)
-	var e *webhook.Error
-	if !errors.As(err, &e) {
-		a.Log.Error("an event of a batch failed", "request", web.RequestID(r.Context()), "error", err)
-		e = &webhook.Error{Kind: webhook.KindInternal}
-	}
-	status := web.Status(e.Kind)
-	problem := web.NewProblem(status, e)
-	return batchResult{Status: status, DeliveryIDs: []string{}, Error: &problem}
-}
-
 // eventItem is an event as lists show it.
 type eventItem struct {
 	EventID     string          `json:"eventId"`
@@ -246,7 +151,7 @@ func (a *Internal) listEvents(w http.ResponseWriter, r *http.Request) error {
 		"reference":   text(&f.Reference),
 		"since":       timeOf(r, "since", &f.Since),
 		"until":       timeOf(r, "until", &f.Until),
-		"cursor":      cursor(r, &f.Cursor),
+		"cursor":      cursor(r, isID(webhook.EventPrefix), &f.Cursor),
 		"limit":       nil,
 	}, &f.Limit)
 	if err != nil {

@@ -7,7 +7,10 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
@@ -72,6 +75,8 @@ type Internal struct {
 	Partners   Partners
 	Secrets    Secrets
 	Endpoints  Endpoints
+	Orders     Orders
+	Rates      Rates
 	Audit      Audit
 
 	Token    string      // bearer of every request
@@ -86,11 +91,31 @@ type Internal struct {
 	Log     *slog.Logger
 }
 
-// Handler serves /internal/v1. Every route of the API is on this screen.
+// Handler serves /internal/v1.
 func (a *Internal) Handler() http.Handler {
 	surface := web.Surface{Name: "internal", Log: a.Log, Metrics: a.Web}
 	mux := http.NewServeMux()
-	for pattern, handle := range map[string]web.HandlerFunc{
+	for pattern, handle := range a.routes() {
+		mux.Handle(pattern, surface.Handle(handle))
+	}
+	return surface.Bearer(a.Token, surface.Handle(plainPath(surface.Mux(mux))))
+}
+
+// plainPath serves next unless the path holds what no id or code can: a
+// database need not be asked for it, and PostgreSQL would not take it.
+func plainPath(next http.Handler) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if path := r.URL.Path; !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+			return &webhook.Error{Kind: webhook.KindNotFound, Message: "there is nothing at this path"}
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	}
+}
+
+// routes is every route of the API, on this screen.
+func (a *Internal) routes() map[string]web.HandlerFunc {
+	return map[string]web.HandlerFunc{
 		"POST /internal/v1/events":       a.postEvent,
 		"POST /internal/v1/events/batch": a.postBatch,
 		"GET /internal/v1/events":        a.listEvents,
@@ -123,11 +148,16 @@ func (a *Internal) Handler() http.Handler {
 		"POST /internal/v1/endpoints/{id}/pause":      a.pauseEndpoint,
 		"POST /internal/v1/endpoints/{id}/resume":     a.resumeEndpoint,
 
+		"GET /internal/v1/orders":                   a.listOrders,
+		"GET /internal/v1/orders/{id}":              a.showOrder,
+		"POST /internal/v1/orders/{id}/payout":      a.startPayout,
+		"POST /internal/v1/orders/{id}/transitions": a.transitionOrder,
+
+		"PUT /internal/v1/rates/{crypto}": a.putRate,
+		"GET /internal/v1/rates":          a.listRates,
+
 		"GET /internal/v1/audit": a.listAudit,
-	} {
-		mux.Handle(pattern, surface.Handle(handle))
 	}
-	return surface.Bearer(a.Token, surface.Mux(mux))
 }
 
 // acted writes an act of the API into the audit log. The act has been done, so

@@ -45,7 +45,12 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 				m.requests.WithLabelValues(string(t.Type), result)
 			}
 		}
-		m.deliveries.WithLabelValues(string(t.Type), string(webhook.TriggerFirst))
+		for _, trigger := range []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerTest} {
+			m.deliveries.WithLabelValues(string(t.Type), string(trigger))
+		}
+	}
+	for _, result := range []string{"refused", "failed"} {
+		m.requests.WithLabelValues(unknownSource, result)
 	}
 	return m
 }

@@ -18,25 +18,6 @@ import (
 // maxText is how long names and descriptions may be, in characters.
 const maxText = 200
 
-type settingsItem struct {
-	Signatures []string `json:"signatures"`
-}
-
-// settingsRequest changes the settings it names.
-type settingsRequest struct {
-	Signatures *[]string `json:"signatures"`
-}
-
-func (s *settingsRequest) apply(to *partners.Settings) error {
-	if s == nil {
-		return nil
-	}
-	if s.Signatures != nil {
-		to.Signatures = *s.Signatures
-	}
-	return to.Check()
-}
-
 type partnerItem struct {
 	PartnerCode string       `json:"partnerCode"`
 	Name        string       `json:"name"`
@@ -49,7 +30,7 @@ type partnerItem struct {
 }
 
 func showPartnerItem(p partners.Partner) partnerItem {
-	item := partnerItem{PartnerCode: p.Code, Name: p.Name, State: "active", Settings: settingsItem(p.Settings),
+	item := partnerItem{PartnerCode: p.Code, Name: p.Name, State: "active", Settings: showSettings(p.Settings),
 		CreatedAt: web.Time(p.CreatedAt), UpdatedAt: web.Time(p.UpdatedAt)}
 	if p.Disabled {
 		item.State = "disabled"
@@ -138,9 +119,8 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) listPartners(w http.ResponseWriter, r *http.Request) error {
-	var after string
-	var limit int
-	if err := readQuery(r, map[string]func(string) error{"cursor": cursor(r, &after), "limit": nil}, &limit); err != nil {
+	after, limit, err := readPage(r, partners.CheckCode)
+	if err != nil {
 		return err
 	}
 	found, next, err := a.Partners.Partners(r.Context(), after, limit)
@@ -253,11 +233,16 @@ func (a *Internal) createSecret(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) listSecrets(w http.ResponseWriter, r *http.Request) error {
+	after, limit, err := readPage(r, isID(webhook.SecretPrefix))
+	if err != nil {
+		return err
+	}
 	found, err := a.Secrets.Secrets(r.Context(), r.PathValue("code"))
 	if err != nil {
 		return err
 	}
-	return writePage(w, found, "", showSecretItem)
+	page, next := cut(found, after, limit, func(s partners.Secret) string { return s.ID })
+	return writePage(w, page, next, showSecretItem)
 }
 
 func (a *Internal) activateSecret(w http.ResponseWriter, r *http.Request) error {
@@ -288,9 +273,8 @@ type auditItem struct {
 }
 
 func (a *Internal) listAudit(w http.ResponseWriter, r *http.Request) error {
-	var after string
-	var limit int
-	if err := readQuery(r, map[string]func(string) error{"cursor": cursor(r, &after), "limit": nil}, &limit); err != nil {
+	after, limit, err := readPage(r, isID(webhook.AuditPrefix))
+	if err != nil {
 		return err
 	}
 	found, next, err := a.Audit.AuditEntries(r.Context(), after, limit)

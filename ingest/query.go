@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -24,7 +26,11 @@ func readQuery(r *http.Request, readers map[string]func(string) error, limit *in
 	}
 	query := r.URL.Query()
 	for _, name := range names {
-		if value := query.Get(name); value != "" && readers[name] != nil {
+		value := query.Get(name)
+		if strings.ContainsFunc(value, unicode.IsControl) {
+			return webhook.Invalid(name, "must not hold control characters")
+		}
+		if value != "" && readers[name] != nil {
 			if err := readers[name](value); err != nil {
 				return err
 			}
@@ -42,8 +48,42 @@ func timeOf(r *http.Request, name string, into *time.Time) func(string) error {
 	return func(string) (err error) { *into, err = web.QueryTime(r, name); return err }
 }
 
-func cursor(r *http.Request, into *string) func(string) error {
-	return func(string) (err error) { *into, err = web.Cursor(r); return err }
+// cursor reads the position at which a page begins: one of the list's own, by
+// check.
+func cursor(r *http.Request, check func(string) error, into *string) func(string) error {
+	return func(string) (err error) {
+		*into, err = web.Cursor(r)
+		if err == nil && check(*into) != nil {
+			err = webhook.Invalid("cursor", "must be the nextCursor of this list")
+		}
+		return err
+	}
+}
+
+// isID checks a position of a list that is ordered by ids.
+func isID(prefix string) func(string) error {
+	return func(position string) error { return webhook.CheckID("cursor", prefix, position) }
+}
+
+// readPage reads the parameters of a list that has no filters.
+func readPage(r *http.Request, check func(string) error) (after string, limit int, err error) {
+	err = readQuery(r, map[string]func(string) error{"cursor": cursor(r, check, &after), "limit": nil}, &limit)
+	return after, limit, err
+}
+
+// cut is the page after a position of a list that is short and in the order
+// of its ids.
+func cut[T any](all []T, after string, limit int, id func(T) string) (page []T, next string) {
+	from := 0
+	for from < len(all) && id(all[from]) <= after {
+		from++
+	}
+	page = all[from:]
+	if len(page) > limit {
+		page = page[:limit]
+		next = id(page[limit-1])
+	}
+	return page, next
 }
 
 func typeName(into *webhook.Type) func(string) error {
