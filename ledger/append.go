@@ -337,7 +337,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 }
 
 func (b *batch) insertEvents(ctx context.Context) error {
-	for group := range slices.Chunk(b.fresh(), b.ledger.rows) {
+	for group := range slices.Chunk(b.fresh(), statementRows) {
 		t := new(text).add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
 			signatures, unexpected, filtered, test, created_at) VALUES `)
 		t.rows(len(group), func(i int) []any {
@@ -417,7 +417,7 @@ func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.Sta
 // insertDeliveries writes new deliveries; queued ones get a ticket. A waiting
 // first attempt has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
-	for group := range slices.Chunk(made, b.ledger.rows) {
+	for group := range slices.Chunk(made, statementRows) {
 		if err := b.insertSome(ctx, group); err != nil {
 			return err
 		}

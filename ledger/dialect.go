@@ -32,7 +32,6 @@ type dialect struct {
 	place     string // for messages: no password
 	forUpdate string // at the end of a SELECT that locks what it reads
 	clock     string // the database's time in microseconds, as SQL
-	rows      int    // how many rows of up to 25 values one statement takes
 }
 
 func (l *Ledger) openPostgres(databaseURL string) error {
@@ -51,7 +50,6 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
 		forUpdate: " FOR UPDATE",
 		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
-		rows:      1000,
 	}
 	l.write = stdlib.OpenDB(*config)
 	l.write.SetMaxOpenConns(maxConnections)
@@ -74,9 +72,6 @@ func (l *Ledger) openSQLite(dir string) error {
 		driver: sqliteDriver,
 		place:  path,
 		clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
-		// SQLite looks every placeholder up by name among all of a statement's:
-		// what a statement costs grows with the square of its values.
-		rows: 16,
 	}
 	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	// Without an authority, since the first part of a relative path would be taken for one.
@@ -113,6 +108,53 @@ func (d dialect) first(lanes []lane, columns string, until time.Time) *text {
 		t.add("SELECT * FROM (SELECT " + columns + fmt.Sprintf(from, t.arg(l.endpointID), t.arg(l.lane), due, t.arg(l.limit)) + ")")
 	}
 	return t
+}
+
+// batched is tx as a batch, with its long statements, uses it.
+func (d dialect) batched(tx *sql.Tx) querier {
+	if d.driver == sqliteDriver {
+		return unnumbered{tx}
+	}
+	return tx
+}
+
+// unnumbered sends statements with ? for $1, $2, …: SQLite looks a numbered
+// placeholder up among all of its statement's, so that the cost of one grows
+// with the square of its values. 128 rows of 24 take 42 ms, without numbers 2 ms.
+type unnumbered struct{ tx *sql.Tx }
+
+func (u unnumbered) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	query, args = withoutNumbers(query, args)
+	return u.tx.ExecContext(ctx, query, args...)
+}
+
+func (u unnumbered) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	query, args = withoutNumbers(query, args)
+	return u.tx.QueryContext(ctx, query, args...)
+}
+
+func (u unnumbered) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	query, args = withoutNumbers(query, args)
+	return u.tx.QueryRowContext(ctx, query, args...)
+}
+
+// withoutNumbers replaces $1, $2, … by ?, each with the value it stands for.
+// The ledger's statements hold no other $.
+func withoutNumbers(query string, args []any) (string, []any) {
+	var b strings.Builder
+	var each []any
+	before, query, found := strings.Cut(query, "$")
+	for b.WriteString(before); found; b.WriteString(before) {
+		n := 0
+		for len(query) > 0 && '0' <= query[0] && query[0] <= '9' {
+			n = 10*n + int(query[0]-'0')
+			query = query[1:]
+		}
+		b.WriteByte('?')
+		each = append(each, args[n-1])
+		before, query, found = strings.Cut(query, "$")
+	}
+	return b.String(), each
 }
 
 // ErrInUse marks a data directory that another process holds.

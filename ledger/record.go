@@ -127,7 +127,7 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 			counted = append(counted, op.record)
 		}
 	}
-	for group := range slices.Chunk(counted, b.ledger.rows) {
+	for group := range slices.Chunk(counted, statementRows) {
 		if err := b.insertSomeAttempts(ctx, group); err != nil {
 			return err
 		}

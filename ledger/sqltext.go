@@ -17,6 +17,10 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// statementRows is how many rows of up to 25 values one statement takes:
+// SQLite has 32,766 placeholders.
+const statementRows = 1000
+
 // text builds a statement whose length depends on its rows.
 type text struct {
 	strings.Builder

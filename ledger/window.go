@@ -297,7 +297,7 @@ func (b *batch) storeWindows(ctx context.Context) error {
 			changed = append(changed, b.windows[id])
 		}
 	}
-	for group := range slices.Chunk(changed, b.ledger.rows) {
+	for group := range slices.Chunk(changed, statementRows) {
 		if err := b.storeSome(ctx, group); err != nil {
 			return err
 		}

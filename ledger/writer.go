@@ -226,7 +226,7 @@ func (w *writer) transact(ops []*operation) error {
 	defer cancel()
 	b := &batch{ledger: w.ledger, now: time.Now(), windows: map[string]*window{}}
 	err := w.ledger.inTx(ctx, func(tx *sql.Tx) error {
-		b.tx = tx
+		b.tx = w.ledger.batched(tx)
 		return b.run(ctx, ops)
 	})
 	if err != nil {
@@ -246,7 +246,7 @@ func (w *writer) transact(ops []*operation) error {
 // then never wait for each other in a circle.
 type batch struct {
 	ledger  *Ledger
-	tx      *sql.Tx
+	tx      querier
 	now     time.Time
 	windows map[string]*window
 
