@@ -6,12 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/webhook"
 )
@@ -180,25 +177,4 @@ func (g *gateway) metric(t *testing.T, name string, values ...string) float64 {
 		}
 	}
 	return sum
-}
-
-// series lists a family's label values, joined by blanks.
-func series(t *testing.T, reg prometheus.Gatherer, name string) (found []string) {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			for _, m := range family.GetMetric() {
-				var values []string
-				for _, l := range m.GetLabel() {
-					values = append(values, l.GetValue())
-				}
-				found = append(found, strings.Join(values, " "))
-			}
-		}
-	}
-	return found
 }
