@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,27 +11,6 @@ import (
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
-
-// storedSettings is the form of partners.Settings in the ledger.
-type storedSettings struct {
-	Signatures []string `json:"signatures"`
-}
-
-func readSettings(stored []byte) (partners.Settings, error) {
-	var s storedSettings
-	if err := json.Unmarshal(stored, &s); err != nil {
-		return partners.Settings{}, fmt.Errorf("read a partner's settings: %w", err)
-	}
-	return partners.Settings(s), nil
-}
-
-func writeSettings(s partners.Settings) []byte {
-	stored, err := json.Marshal(storedSettings(s))
-	if err != nil {
-		panic(err) // strings and numbers always have a JSON form
-	}
-	return stored
-}
 
 const partnerColumns = `code, name, disabled, public_key, old_public_key, old_key_until, secret_key, settings, created_at, updated_at`
 

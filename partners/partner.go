@@ -4,7 +4,6 @@ package partners
 
 import (
 	"regexp"
-	"slices"
 	"time"
 
 	"ledgerhook/webhook"
@@ -26,29 +25,6 @@ type Partner struct {
 
 // KeyOverlap is how long a replaced public key still verifies.
 const KeyOverlap = 24 * time.Hour
-
-// Settings are the switches of one partner.
-type Settings struct {
-	Signatures []string // webhook.SignatureRSA, webhook.SignatureStandard; at least one
-}
-
-// DefaultSettings are those of a partner that says nothing.
-func DefaultSettings() Settings {
-	return Settings{Signatures: []string{webhook.SignatureRSA, webhook.SignatureStandard}}
-}
-
-// Check returns an Invalid error that names the first setting that is wrong.
-func (s Settings) Check() error {
-	if len(s.Signatures) == 0 {
-		return webhook.Invalid("/settings/signatures", `must hold "rsa", "standard" or both`)
-	}
-	for i, sig := range s.Signatures {
-		if sig != webhook.SignatureRSA && sig != webhook.SignatureStandard || slices.Contains(s.Signatures[:i], sig) {
-			return webhook.Invalid("/settings/signatures", `must hold "rsa", "standard" or both, once each`)
-		}
-	}
-	return nil
-}
 
 var codePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
