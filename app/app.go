@@ -222,7 +222,9 @@ func (a *App) serve(context.Context) error {
 	a.mountObservation(internal)
 	if a.config.Roles.API {
 		internal.Handle("/internal/v1/", a.internalAPI())
-		(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(public)
+		if err := a.mountPartnerAPI(public); err != nil {
+			return err
+		}
 	}
 	a.serveOn("internal", a.internal, internal)
 	if a.public != nil {
@@ -233,7 +235,7 @@ func (a *App) serve(context.Context) error {
 
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
-		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Audit: a.ledger,
+		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.ledger,
 		Token: a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Metrics: ingest.NewMetrics(a.registry), Web: a.webMetrics, Log: a.log,

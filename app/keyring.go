@@ -95,6 +95,13 @@ func (k *keyring) find(id string) *signer.Key {
 	return k.keys[id]
 }
 
+// activeID names the key that signs what is appended now.
+func (k *keyring) activeID() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.active.ID()
+}
+
 // public lists the public halves, the active one first.
 func (k *keyring) public() []*rsa.PublicKey {
 	k.mu.Lock()

@@ -128,6 +128,15 @@ func (a *App) every(ctx context.Context, interval time.Duration, what string, do
 	}
 }
 
+// expireOrders fails the orders that were not paid in time.
+func (a *App) expireOrders(ctx context.Context) error {
+	n, err := a.ledger.ExpireOrders(ctx, a.keys.activeID())
+	if n > 0 {
+		a.log.Info("unpaid orders have expired", "orders", n)
+	}
+	return err
+}
+
 // keepHouse does what is due now and then, until ctx ends.
 func (a *App) keepHouse(ctx context.Context) {
 	var tasks sync.WaitGroup
@@ -136,6 +145,7 @@ func (a *App) keepHouse(ctx context.Context) {
 		interval time.Duration
 		do       func(context.Context) error
 	}{
+		{"expire unpaid orders", 2 * time.Second, a.expireOrders},
 		{"adopt deliveries without endpoint", 10 * time.Second, a.ledger.AdoptHomeless},
 		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
 		{"make partitions", time.Hour, func(ctx context.Context) error { return a.ledger.EnsurePartitions(ctx, time.Now()) }},

@@ -1,0 +1,195 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"ledgerhook/orders"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// Orders is the ledger as the orders API uses it.
+type Orders interface {
+	Order(ctx context.Context, id string) (orders.Order, error)
+	Orders(ctx context.Context, f orders.Filter) ([]orders.Order, string, error)
+	OrderChanges(ctx context.Context, orderID string) ([]orders.Change, error)
+	TransitionOrder(ctx context.Context, id string, m orders.Move) (o orders.Order, changed bool, err error)
+	MarkPayout(ctx context.Context, id string) (o orders.Order, changed bool, err error)
+}
+
+// orderItem is an order as lists show it. Amounts of fiat are whole VND.
+type orderItem struct {
+	OrderID         string             `json:"orderId"`
+	ExternalOrderID string             `json:"externalOrderId"`
+	PartnerCode     string             `json:"partnerCode"`
+	UserEmail       string             `json:"userEmail"`
+	Type            string             `json:"type"`
+	Status          string             `json:"status"`
+	Sequence        int64              `json:"sequence"` // status changes so far
+	FiatAmount      int64              `json:"fiatAmount"`
+	PaidAmount      int64              `json:"paidAmount"`
+	TokenTransfer   orderTokenTransfer `json:"tokenTransfer"`
+	BankTransfer    orderBankTransfer  `json:"bankTransfer"`
+	Fees            orderFees          `json:"fees"`
+	Description     string             `json:"description"`
+	PayoutAt        web.Time           `json:"payoutAt"`
+	CreatedAt       web.Time           `json:"createdAt"`
+	UpdatedAt       web.Time           `json:"updatedAt"`
+	ExpiresAt       web.Time           `json:"expiresAt"`
+}
+
+type orderTokenTransfer struct {
+	Currency      string      `json:"currency"`
+	Network       string      `json:"network"`
+	Price         json.Number `json:"price"`
+	Amount        json.Number `json:"amount"`
+	WalletAddress string      `json:"walletAddress"`
+	TxHash        string      `json:"txHash"`
+}
+
+type orderBankTransfer struct {
+	BankBIN           string `json:"bankBin"`
+	BankName          string `json:"bankName"`
+	BankAccountName   string `json:"bankAccountName"`
+	BankAccountNumber string `json:"bankAccountNumber"`
+	Card              bool   `json:"card"` // bankAccountNumber is a card number
+	ContentPayment    string `json:"contentPayment"`
+	TotalPayment      int64  `json:"totalPayment"`
+}
+
+type orderFees struct {
+	SystemFee     int64 `json:"systemFee"`
+	ProcessingFee int64 `json:"processingFee"`
+}
+
+func showOrderItem(o orders.Order) orderItem {
+	token, bank := o.TokenTransfer, o.BankTransfer
+	return orderItem{
+		OrderID: o.ID, ExternalOrderID: o.ExternalOrderID, PartnerCode: o.PartnerCode, UserEmail: o.Email, Type: o.Type,
+		Status: string(o.Status), Sequence: o.Sequence, FiatAmount: o.FiatAmount, PaidAmount: o.PaidAmount,
+		TokenTransfer: orderTokenTransfer{Currency: token.Currency, Network: token.Network, Price: json.Number(token.Price.String()),
+			Amount: json.Number(token.Amount.String()), WalletAddress: token.WalletAddress, TxHash: token.TxHash},
+		BankTransfer: orderBankTransfer{BankBIN: bank.BankBIN, BankName: bank.BankName, BankAccountName: bank.AccountName,
+			BankAccountNumber: bank.AccountNumber, Card: bank.Card, ContentPayment: bank.Content, TotalPayment: bank.TotalPayment},
+		Fees:        orderFees{SystemFee: o.Fees.System, ProcessingFee: o.Fees.Processing},
+		Description: o.Description, PayoutAt: web.Time(o.PayoutAt), CreatedAt: web.Time(o.CreatedAt),
+		UpdatedAt: web.Time(o.UpdatedAt), ExpiresAt: web.Time(o.ExpiresAt),
+	}
+}
+
+// orderChange is one entry of an order's history.
+type orderChange struct {
+	Sequence int64    `json:"sequence"`
+	From     string   `json:"from"`
+	To       string   `json:"to"`
+	Actor    string   `json:"actor"`
+	Reason   string   `json:"reason"`
+	EventID  string   `json:"eventId"`
+	At       web.Time `json:"at"`
+}
+
+func showOrderChange(c orders.Change) orderChange {
+	return orderChange{c.Sequence, string(c.From), string(c.To), c.Actor, c.Reason, c.EventID, web.Time(c.At)}
+}
+
+func (a *Internal) listOrders(w http.ResponseWriter, r *http.Request) error {
+	f := orders.Filter{}
+	err := readQuery(r, map[string]func(string) error{
+		"partnerCode": text(&f.PartnerCode),
+		"status":      oneOf("status", orders.Statuses, &f.Status),
+		"reference":   text(&f.Reference),
+		"since":       timeOf(r, "since", &f.Since),
+		"until":       timeOf(r, "until", &f.Until),
+		"cursor":      cursor(r, isID(webhook.OrderPrefix), &f.Cursor),
+		"limit":       nil,
+	}, &f.Limit)
+	if err != nil {
+		return err
+	}
+	found, next, err := a.Orders.Orders(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, next, showOrderItem)
+}
+
+// showOrder answers with an order, its history and what became of its
+// notifications, oldest first.
+func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
+	o, err := a.Orders.Order(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	changes, err := a.Orders.OrderChanges(r.Context(), o.ID)
+	if err != nil {
+		return err
+	}
+	history, notifications := make([]orderChange, len(changes)), []deliveryItem{}
+	for i, c := range changes {
+		history[i] = showOrderChange(c)
+		deliveries, err := a.Events.EventDeliveries(r.Context(), c.EventID)
+		if err != nil {
+			return err
+		}
+		for _, d := range deliveries {
+			notifications = append(notifications, showDeliveryItem(d))
+		}
+	}
+	return web.WriteJSON(w, http.StatusOK, struct {
+		orderItem
+		History       []orderChange  `json:"history"`
+		Notifications []deliveryItem `json:"notifications"`
+	}{showOrderItem(o), history, notifications})
+}
+
+// startPayout marks an order's payout as started, from when on it cannot expire.
+func (a *Internal) startPayout(w http.ResponseWriter, r *http.Request) error {
+	o, changed, err := a.Orders.MarkPayout(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if changed {
+		a.acted(r.Context(), "order.payout", o.ID, o.PartnerCode)
+	}
+	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
+}
+
+// transitionOrder changes an order's status. Whoever holds the token of this
+// API is an operator: one may leave ERROR, with a reason.
+func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Status      string       `json:"status"`
+		PaidAmount  *json.Number `json:"paidAmount"`
+		TxHash      string       `json:"txHash"`
+		Description string       `json:"description"`
+		Reason      string       `json:"reason"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	if request.Status == "" {
+		return webhook.Invalid("/status", fmt.Sprintf("is required: one of %v", orders.Statuses))
+	}
+	move := orders.Move{To: orders.Status(request.Status), Actor: "api", KeyID: a.Key.ID(), Input: orders.TransitionInput{
+		TxHash: request.TxHash, Description: request.Description, Reason: request.Reason, ByOperator: true,
+	}}
+	if request.PaidAmount != nil {
+		paid, err := orders.ParseAmount(request.PaidAmount.String())
+		if err != nil {
+			return webhook.Invalid("/paidAmount", err.Error())
+		}
+		move.Input.PaidAmount = &paid
+	}
+	o, changed, err := a.Orders.TransitionOrder(r.Context(), r.PathValue("id"), move)
+	if err != nil {
+		return err
+	}
+	if changed {
+		a.acted(r.Context(), "order.transition", o.ID, strings.TrimSuffix(request.Status+": "+request.Reason, ": "))
+	}
+	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
+}

@@ -1,0 +1,71 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"ledgerhook/orders"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// Rates is the ledger as the rates API uses it.
+type Rates interface {
+	SetRate(ctx context.Context, r orders.Rate) (orders.Rate, error)
+	Rates(ctx context.Context) ([]orders.Rate, error)
+}
+
+type rateItem struct {
+	Crypto        string      `json:"crypto"`
+	Network       string      `json:"network"`
+	Price         json.Number `json:"price"` // VND per token
+	WalletAddress string      `json:"walletAddress"`
+	UpdatedAt     web.Time    `json:"updatedAt"`
+}
+
+func showRate(r orders.Rate) rateItem {
+	return rateItem{r.Crypto, r.Network, json.Number(r.Price.String()), r.WalletAddress, web.Time(r.UpdatedAt)}
+}
+
+// putRate sets the rate of a cryptocurrency, which makes it one that orders
+// can be made in.
+func (a *Internal) putRate(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Price         *json.Number `json:"price"`
+		Network       string       `json:"network"`
+		WalletAddress string       `json:"walletAddress"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	if request.Price == nil {
+		return webhook.Invalid("/price", "is required: VND per token")
+	}
+	price, err := orders.ParseAmount(request.Price.String())
+	if err != nil {
+		return webhook.Invalid("/price", err.Error())
+	}
+	rate := orders.Rate{Crypto: r.PathValue("crypto"), Network: request.Network, Price: price, WalletAddress: request.WalletAddress}
+	if err := rate.Validate(); err != nil {
+		return err
+	}
+	if rate, err = a.Rates.SetRate(r.Context(), rate); err != nil {
+		return err
+	}
+	a.acted(r.Context(), "rate.set", rate.Crypto, rate.Price.String())
+	return web.WriteJSON(w, http.StatusOK, showRate(rate))
+}
+
+func (a *Internal) listRates(w http.ResponseWriter, r *http.Request) error {
+	after, limit, err := readPage(r, func(string) error { return nil })
+	if err != nil {
+		return err
+	}
+	found, err := a.Rates.Rates(r.Context())
+	if err != nil {
+		return err
+	}
+	page, next := cut(found, after, limit, func(r orders.Rate) string { return r.Crypto })
+	return writePage(w, page, next, showRate)
+}
