@@ -86,7 +86,7 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 	name := goose.DialectSQLite3
 	if l.driver == postgresDriver {
 		name = goose.DialectPostgres
-		locker, err := lock.NewPostgresSessionLocker()
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // asks every second, not every five
 		if err != nil {
 			return nil, err
 		}
