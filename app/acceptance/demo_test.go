@@ -1,0 +1,49 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestTheDemoShowsVerifiedDeliveriesAtOnceAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	duration := sized(6*time.Second, 20*time.Second)
+	stdout, stderr := &output{}, &output{}
+	dir := t.TempDir()
+	began := time.Now()
+	p := launch(t, ledgerhook(dir, map[string]string{"TMPDIR": dir}, stdout, stderr, "demo", "--duration", duration.String(), "--json"))
+	var first line
+	eventually(t, 30*time.Second, "a delivery is verified", func() (ok bool) {
+		first, ok = stdout.find(0, "✓ verified")
+		return ok
+	})
+	if took := first.at.Sub(began); took > 5*time.Second {
+		t.Errorf("the first verified delivery came %s after the start, not within 5 s", took)
+	}
+	t.Logf("first verified delivery after %s", first.at.Sub(began).Round(time.Millisecond))
+	if code := p.wait(duration + time.Minute); code != 0 {
+		t.Errorf("exit code %d:\n%s%s", code, stdout, stderr)
+	}
+	if said := stderr.String(); said != "" {
+		t.Errorf("stderr is not empty:\n%s", said)
+	}
+
+	lines := stdout.all()
+	var sum struct{ Accepted, Delivered, Verified, Retried, Lost int }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1].text), &sum); err != nil {
+		t.Fatalf("the last line is no summary: %v: %s", err, lines[len(lines)-1].text)
+	}
+	if sum.Accepted == 0 || sum.Lost != 0 || sum.Delivered != sum.Accepted || sum.Verified != sum.Accepted || sum.Retried > sum.Delivered {
+		t.Errorf("the summary does not add up: %+v", sum)
+	}
+	for name, want := range map[string]int{"accepted": sum.Accepted, "delivered": sum.Delivered, "verified": sum.Verified, "retried": sum.Retried, "lost": sum.Lost} {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\s+%s\s+(\d+) `, name)).FindStringSubmatch(stdout.String())
+		if row == nil || row[1] != strconv.Itoa(want) {
+			t.Errorf("the table's %s is %q, the JSON's %d", name, row, want)
+		}
+	}
+}

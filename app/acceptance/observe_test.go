@@ -1,0 +1,106 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger/ledgertest"
+)
+
+func TestMetricsShowIngestDeliveryAndQueue(t *testing.T) {
+	both(t, func(t *testing.T, g *gateway) {
+		g.start()
+		p := newPartner(g, "acme", takeAll)
+		postAll(g, p.code, 7)
+		g.await(p.code, deadline)
+		a, err := g.call("GET", "/metrics", nil)
+		if err != nil || a.status != http.StatusOK {
+			t.Fatalf("%d, %v", a.status, err)
+		}
+		metrics := string(a.body)
+		for _, want := range []string{
+			`ledgerhook_ingest_requests_total{result="accepted",source="TopupCard"} 7`,
+			`ledgerhook_ingest_request_duration_seconds_count{source="TopupCard"} 7`,
+			`ledgerhook_ingest_last_accepted_timestamp_seconds{source="TopupCard"} 1`,
+			`ledgerhook_deliveries_created_total{trigger="first",webhook_type="TopupCard"} 7`,
+			`ledgerhook_delivery_attempts_total{outcome="delivered",partner="acme",trigger="first"} 7`,
+			`ledgerhook_delivery_attempt_duration_seconds_count{outcome="delivered"} 7`,
+			`ledgerhook_delivery_attempt_phase_seconds_count{phase="first_byte"} 7`,
+			`ledgerhook_delivery_first_attempt_delay_seconds_count 7`,
+			`ledgerhook_delivery_completion_seconds_count 7`,
+			`ledgerhook_deliveries_finished_total{partner="acme",result="delivered"} 7`,
+			`ledgerhook_delivery_responses_total{code="200"} 7`,
+			`ledgerhook_delivery_signing_seconds_count 7`,
+			`ledgerhook_delivery_in_flight{queue="deliver-0"} 0`,
+			`ledgerhook_queue_depth{queue="deliver-0",state="pending"} 0`,
+			`ledgerhook_queue_oldest_due_age_seconds{queue="deliver-0"} 0`,
+			`ledgerhook_worker_slots{queue="deliver-0"} `,
+			`ledgerhook_worker_slots_busy{queue="deliver-0"} 0`,
+			`ledgerhook_reconciler_repaired_total{reason="ticket_lost"} 0`,
+			`ledgerhook_build_info{version="`,
+		} {
+			if !strings.Contains(metrics, "\n"+want) {
+				t.Errorf("/metrics lacks %s", want)
+			}
+		}
+		if public, err := http.Get(g.public + "/metrics"); err != nil || public.StatusCode != http.StatusNotFound {
+			t.Errorf("the public listener answers /metrics with %v, %v", public, err)
+		}
+	})
+}
+
+func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	cache := startRedis(t)
+	g := served(t, ledgertest.Schema(t), cache)
+	g.start()
+	type readiness struct {
+		Status string
+		Checks []struct {
+			Name  string
+			OK    bool
+			Error string
+		}
+	}
+	ready := func() (status int, r readiness) {
+		t.Helper()
+		a, err := g.call("GET", "/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(a.body, &r); err != nil {
+			t.Fatalf("%v: %s", err, a.body)
+		}
+		return a.status, r
+	}
+	if status, r := ready(); status != http.StatusOK || r.Status != "ok" {
+		t.Errorf("%d: %+v", status, r)
+	}
+	cache.stop()
+	var away readiness
+	eventually(t, 10*time.Second, "the process is not ready", func() bool {
+		var status int
+		status, away = ready()
+		return status == http.StatusServiceUnavailable
+	})
+	for _, check := range away.Checks {
+		if check.OK != (check.Name != "queue") || check.OK != (check.Error == "") {
+			t.Errorf("check %+v: only the queue is away", check)
+		}
+		if strings.Contains(check.Error, redisPassword) {
+			t.Errorf("the password is shown: %s", check.Error)
+		}
+	}
+	a, err := g.call("GET", "/healthz", nil)
+	if err != nil || a.status != http.StatusOK {
+		t.Errorf("a process without its Redis is alive, /healthz says %d, %v", a.status, err)
+	}
+	cache.start()
+	eventually(t, 10*time.Second, "the process is ready again", func() bool {
+		status, _ := ready()
+		return status == http.StatusOK
+	})
+}
