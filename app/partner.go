@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"ledgerhook/config"
+	"ledgerhook/ingest"
+	"ledgerhook/orders"
+	"ledgerhook/partners"
+	"ledgerhook/web"
+)
+
+// mailTime is how long a stopping process goes on sending codes.
+const mailTime = 5 * time.Second
+
+// mountPartnerAPI mounts what partners call and fetch.
+func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
+	(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(mux)
+	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.ledger, a.box), a.log)
+	if err != nil {
+		return err
+	}
+	a.cleanups.add("send the last codes", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, mailTime)
+		defer cancel()
+		return postman.Close(ctx)
+	})
+	banks, err := orders.LoadBanks(orders.DefaultBankSources)
+	if err != nil {
+		return err
+	}
+	limits := orders.ProductionLimits
+	if a.config.Environment == config.Sandbox {
+		limits = orders.SandboxLimits
+	}
+	(&ingest.Partner{
+		Partners: a.ledger, Secrets: a.ledger, Orders: a.ledger, Made: a.ledger,
+		Tokens: partners.NewTokens(a.ledger, a.box, a.log),
+		Codes:  partners.NewCodes(a.ledger, a.box.Derive(partners.PepperLabel), postman),
+		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: web.NewLimiter(a.queue.Redis()), Limits: limits, PublicURL: a.PublicURL(),
+		Metrics: ingest.NewPartnerMetrics(a.registry), Web: a.webMetrics, Log: a.log,
+	}).Register(mux)
+	return nil
+}

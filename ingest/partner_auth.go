@@ -1,0 +1,164 @@
+package ingest
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/subtle"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"ledgerhook/orders"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// The rates that no partner can change ("Rate limits" of the interface
+// decisions).
+var (
+	emailRate        = web.PerMinute(10) // of token and verify, each
+	badSignatureRate = web.PerMinute(30)
+)
+
+// authenticate finds the partner of a request and checks its signature. An
+// unknown partner, a disabled one, a source address that is not on the
+// partner's list and a wrong signature are one answer after the same work.
+func (p *Partner) authenticate(ctx context.Context, request signer.Request, source string) (call, error) {
+	failures := "signature:" + request.PartnerCode + ":" + source
+	if ok, wait := p.Limiter.Peek(ctx, failures, badSignatureRate); !ok {
+		return call{}, rateLimited(wait)
+	}
+	partner, err := p.Partners.Partner(ctx, request.PartnerCode)
+	known := err == nil
+	if err != nil && webhook.KindOf(err) != webhook.KindNotFound {
+		return call{}, err
+	}
+	secretKey, keys := p.standIn()
+	if known {
+		if secretKey, keys, err = p.credentials(partner); err != nil {
+			return call{}, err
+		}
+	}
+	verified := request.Verify(secretKey, keys...) == nil
+	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
+		p.Limiter.Allow(ctx, failures, badSignatureRate)
+		p.Web.AuthFailed("partner", "signature")
+		return call{}, &orders.Error{Key: orders.KeyAuthFailed}
+	}
+	return call{Request: request, partner: partner, secretKey: secretKey}, nil
+}
+
+// standIn is what an unknown partner's signature is checked against, so that
+// the check costs what a known one's does.
+func (p *Partner) standIn() (string, []*rsa.PublicKey) {
+	plain, err := p.Box.Open(standInPurpose, p.standInSecret)
+	if err != nil {
+		plain = nil // it was sealed by this very box
+	}
+	return string(plain), []*rsa.PublicKey{p.Key.Public()}
+}
+
+const standInPurpose = "stand-in"
+
+// credentials opens a partner's secretKey and reads its public keys: the
+// current one, and the one before while it is still valid.
+func (p *Partner) credentials(partner partners.Partner) (string, []*rsa.PublicKey, error) {
+	secretKey, err := p.Box.Open(partner.SealPurpose(), partner.SealedSecret)
+	if err != nil {
+		return "", nil, fmt.Errorf("open the secretKey of %s: %w", partner.Code, err)
+	}
+	pems := [][]byte{partner.PublicKey}
+	if time.Now().Before(partner.OldKeyUntil) {
+		pems = append(pems, partner.OldPublicKey)
+	}
+	keys := make([]*rsa.PublicKey, len(pems))
+	for i, pem := range pems {
+		if keys[i], err = signer.ParsePublicKey(pem); err != nil {
+			return "", nil, fmt.Errorf("read a public key of %s: %w", partner.Code, err)
+		}
+	}
+	return string(secretKey), keys, nil
+}
+
+// address reads a source address; one that cannot be read is on no list.
+func address(source string) netip.Addr {
+	addr, err := netip.ParseAddr(source)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr
+}
+
+// limit counts a request with a right signature against its rates.
+func (p *Partner) limit(ctx context.Context, c call) error {
+	code, email, limits := c.partner.Code, c.user().Email, c.partner.Settings.Limits.OrDefault()
+	type step struct {
+		key  string
+		rate web.Rate
+	}
+	steps := []step{{"partner:" + code, web.PerSecond(limits.PerSecond, limits.Burst)}}
+	switch c.Operation {
+	case signer.OpCreateCashout:
+		steps = append(steps, step{"create:" + code, web.PerSecond(limits.CreatePerSecond, limits.CreateBurst)})
+	case signer.OpAccessToken:
+		steps = append(steps, step{"token:" + code + ":" + email, emailRate})
+	case signer.OpVerify:
+		steps = append(steps, step{"verify:" + code + ":" + email, emailRate})
+	}
+	for _, s := range steps {
+		if ok, wait := p.Limiter.Allow(ctx, s.key, s.rate); !ok {
+			return rateLimited(wait)
+		}
+	}
+	return nil
+}
+
+func rateLimited(wait time.Duration) error {
+	return &orders.Error{Key: orders.KeyRateLimited, Seconds: int((wait + time.Second - 1) / time.Second)}
+}
+
+// user is the end-user that the request is about.
+func (c call) user() partners.User { return partners.NewUser(c.partner.Code, c.Email) }
+
+// checkBearer checks that the access token that came along is u's. Without one the
+// request goes through unless the partner requires it ("Token presentation").
+func (p *Partner) checkBearer(ctx context.Context, c call, u partners.User) error {
+	if c.bearer == "" && !c.partner.Settings.RequireAccessToken {
+		return nil
+	}
+	ok, err := p.Tokens.Check(ctx, u, c.bearer)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.Web.AuthFailed("partner", "access_token")
+		return &orders.Error{Key: orders.KeyAccessTokenInvalid}
+	}
+	return nil
+}
+
+// checkWebhookSecret requires webhookSecretKey to be one of the partner's
+// webhook secrets that are not revoked. All are compared, in constant time.
+func (p *Partner) checkWebhookSecret(ctx context.Context, c call) error {
+	secrets, err := p.Secrets.Secrets(ctx, c.partner.Code)
+	if err != nil {
+		return err
+	}
+	fits := 0
+	for _, s := range secrets {
+		if s.StateAt(time.Now()) == partners.SecretRevoked {
+			continue
+		}
+		value, err := p.Box.Open(s.SealPurpose(), s.Sealed)
+		if err != nil {
+			return fmt.Errorf("open secret %s: %w", s.ID, err)
+		}
+		fits |= subtle.ConstantTimeCompare(value, []byte(c.WebhookSecretKey))
+	}
+	if fits == 0 {
+		return &orders.Error{Key: orders.KeyWebhookSecretInvalid}
+	}
+	return nil
+}

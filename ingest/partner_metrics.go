@@ -1,0 +1,68 @@
+package ingest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerhook/orders"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// PartnerMetrics count what partners ask for.
+type PartnerMetrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	quotes   *prometheus.CounterVec
+}
+
+// resultOK labels what was answered with 200; errors are labelled by their key.
+const resultOK = "ok"
+
+// NewPartnerMetrics registers the metrics with reg.
+func NewPartnerMetrics(reg prometheus.Registerer) *PartnerMetrics {
+	m := &PartnerMetrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_partner_requests_total",
+			Help: "Requests of partners by operation and what was answered."}, []string{"operation", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_partner_request_duration_seconds",
+			Help: "From a partner's request to its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}, []string{"operation"}),
+		quotes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_quotes_total",
+			Help: "Quotes that were asked for."}, []string{"result"}),
+	}
+	reg.MustRegister(m.requests, m.duration, m.quotes)
+	for _, op := range signer.Operations {
+		m.requests.WithLabelValues(string(op), resultOK)
+		m.duration.WithLabelValues(string(op))
+	}
+	m.quotes.WithLabelValues(resultOK)
+	return m
+}
+
+// served counts one request.
+func (m *PartnerMetrics) served(op signer.Operation, began time.Time, err error) {
+	m.requests.WithLabelValues(string(op), resultOf(err)).Inc()
+	m.duration.WithLabelValues(string(op)).Observe(time.Since(began).Seconds())
+	if op == signer.OpReviewCashout {
+		m.quotes.WithLabelValues(resultOf(err)).Inc()
+	}
+}
+
+// resultOf is the key of an error, a closed set.
+func resultOf(err error) string {
+	var known *orders.Error
+	var other *webhook.Error
+	switch {
+	case err == nil:
+		return resultOK
+	case errors.As(err, &known):
+		return string(known.Key)
+	case errors.As(err, &other) && other.Kind == webhook.KindUnavailable:
+		return string(orders.KeyMaintenance)
+	case errors.As(err, &other) && other.Kind != webhook.KindInternal:
+		return string(orders.KeyInvalidJSON)
+	}
+	return string(orders.KeyInternalError)
+}
