@@ -3,11 +3,8 @@ package ledgertest
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"net/url"
-	"os"
-	"strings"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -26,10 +23,21 @@ var Drivers = []string{"sqlite", "postgres"}
 // Each runs test once on each kind of database, with a migrated, empty ledger.
 func Each(t *testing.T, test func(t *testing.T, b *Bench)) {
 	t.Helper()
+	each(t, New, test)
+}
+
+// EachFresh is Each for tests that change tables and not only their rows.
+func EachFresh(t *testing.T, test func(t *testing.T, b *Bench)) {
+	t.Helper()
+	each(t, NewFresh, test)
+}
+
+func each(t *testing.T, open func(*testing.T, string) *Bench, test func(t *testing.T, b *Bench)) {
+	t.Helper()
 	for _, driver := range Drivers {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
-			test(t, New(t, driver))
+			test(t, open(t, driver))
 		})
 	}
 }
@@ -48,12 +56,25 @@ type Bench struct {
 // New opens a migrated, empty ledger of one kind and closes it with the test.
 func New(t *testing.T, driver string) *Bench {
 	t.Helper()
-	b := &Bench{Options: Options(t, driver)}
-	b.Options.Admitted = b.admitted
-	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
-		t.Fatal(err)
+	if !pool.open {
+		return NewFresh(t, driver)
 	}
-	b.open(t)
+	return open(t, driver, borrow(t, driver))
+}
+
+// NewFresh is New with tables that no other test had before.
+func NewFresh(t *testing.T, driver string) *Bench {
+	t.Helper()
+	o := Options(t, driver)
+	migrate(t, o)
+	return open(t, driver, o)
+}
+
+func open(t *testing.T, driver string, o ledger.Options) *Bench {
+	t.Helper()
+	b := &Bench{Options: o}
+	b.Options.Admitted = b.admitted
+	b.Reopen(t)
 	var err error
 	if driver == "postgres" {
 		b.Raw, err = sql.Open("pgx", b.Options.DatabaseURL)
@@ -72,7 +93,24 @@ func New(t *testing.T, driver string) *Bench {
 	return b
 }
 
-func (b *Bench) open(t *testing.T) {
+// Another opens the same database a second time, as another process would;
+// SQLite has no other. Its tickets are b's.
+func (b *Bench) Another(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), b.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// Reopen opens the ledger again after it was closed.
+func (b *Bench) Reopen(t *testing.T) {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), b.Options)
 	if err != nil {
@@ -94,34 +132,13 @@ func Options(t *testing.T, driver string) ledger.Options {
 // goes with the test.
 func Schema(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv("LEDGERHOOK_TEST_DATABASE_URL")
-	if server == "" {
-		t.Fatal("LEDGERHOOK_TEST_DATABASE_URL names no PostgreSQL: run the tests with \"make test\" or \".ci/with-servers go test …\"")
-	}
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
-		t.Fatal(err)
-	}
+	s := createSchema(t)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if _, err := db.ExecContext(ctx, "DROP SCHEMA "+name+" CASCADE"); err != nil {
+		if err := s.drop(); err != nil {
 			t.Error(err)
 		}
-		_ = db.Close()
 	})
-	address, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := address.Query()
-	query.Set("search_path", name)
-	address.RawQuery = query.Encode()
-	return address.String()
+	return s.address
 }
 
 func (b *Bench) admitted(tickets []delivery.Ticket) {
@@ -177,7 +194,7 @@ func NewEvent(partner, object, status string) delivery.NewEvent {
 }
 
 // Count returns the number that a query finds.
-func (b *Bench) Count(t *testing.T, query string, args ...any) (n int) {
+func (b *Bench) Count(t TB, query string, args ...any) (n int) {
 	t.Helper()
 	if err := b.Raw.QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -186,14 +203,44 @@ func (b *Bench) Count(t *testing.T, query string, args ...any) (n int) {
 }
 
 // CheckWindows fails the test unless every window counts exactly what the
-// deliveries say.
-func (b *Bench) CheckWindows(t *testing.T) {
+// deliveries say, every delivery's times fit its state and every endpoint's
+// sequence is without gaps.
+func (b *Bench) CheckWindows(t TB) {
 	t.Helper()
-	wrong := b.Count(t, `SELECT COUNT(*) FROM windows w WHERE
-		used <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state IN ('queued', 'sending'))
-		OR waiting_first <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane = 0)
-		OR waiting_again <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane > 0)`)
-	if wrong != 0 {
-		t.Errorf("%d windows do not count what their deliveries say", wrong)
+	for promise, query := range map[string]string{
+		"a window counts what its deliveries say": `SELECT w.endpoint_id FROM windows w WHERE
+			used <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state IN ('queued', 'sending'))
+			OR waiting_first <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane = 0)
+			OR waiting_again <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane > 0)`,
+		"a delivery's times fit its state": `SELECT id FROM deliveries WHERE (due_at IS NOT NULL) <> (state = 'pending')
+			OR (queued_at IS NOT NULL) <> (state IN ('queued', 'sending'))
+			OR (finished_at > 0) <> (state IN ('delivered', 'exhausted', 'cancelled'))`,
+		"a sequence has no gaps": `SELECT w.endpoint_id FROM windows w JOIN
+			(SELECT endpoint_id, COUNT(*) AS n, COUNT(DISTINCT sequence) AS numbers, MAX(sequence) AS newest FROM deliveries
+			WHERE replay_of = '' AND sequence > 0 GROUP BY endpoint_id) d ON d.endpoint_id = w.endpoint_id
+			WHERE n <> numbers OR n <> newest OR n <> next_sequence - 1`,
+	} {
+		rows, err := b.Raw.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("broken promise: %s: %s", promise, id)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// TB is what a test and a property have in common.
+type TB interface {
+	Context() context.Context
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
 }

@@ -1,0 +1,266 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// One batch holds rows that the database refuses, callers that are refused,
+// and good ones. Each gets its own answer.
+func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		store(t, b, keyed("taken", "tp_0", "Pending"))
+		storeMany(t, b, "acme", 1)
+		tickets := b.Tickets()
+		job := take(t, b, tickets[0])
+
+		withoutData := ledgertest.NewEvent("acme", "tp_1", "Pending")
+		withoutData.Event.Data = nil
+		withNUL := ledgertest.NewEvent("acme", "tp_\x00", "Pending")
+		var wrong, nul, nobody, conflict, good1, good2, recorded, claimErr, cancelled, unknownEndpoint error
+		var claimed bool
+		appendIt := func(err *error, e delivery.NewEvent) func() {
+			return func() { _, *err = b.Append(t.Context(), e) }
+		}
+		together(b.Ledger,
+			appendIt(&good1, ledgertest.NewEvent("acme", "tp_2", "Pending")),
+			appendIt(&wrong, withoutData),
+			appendIt(&nul, withNUL),
+			appendIt(&nobody, ledgertest.NewEvent("nobody", "tp_1", "Pending")),
+			appendIt(&conflict, keyed("taken", "tp_9", "Pending")),
+			appendIt(&good2, ledgertest.NewEvent("acme", "tp_3", "Pending")),
+			func() { recorded = b.Record(t.Context(), result(job, ok, delivered)) },
+			func() { _, claimed, claimErr = b.Claim(t.Context(), tickets[1], worker) },
+			func() { cancelled = b.CancelDelivery(t.Context(), job.Delivery.ID, "too late") },
+			func() {
+				_, unknownEndpoint = b.UpdateEndpoint(t.Context(), "ep_none", func(*webhook.Endpoint) error { return nil })
+			},
+		)
+		same(t, "the good ones", []error{good1, good2, recorded, claimErr}, make([]error, 4))
+		same(t, "claimed", claimed, true)
+		wantKind(t, wrong, webhook.KindInternal)
+		if b.Embedded() {
+			same(t, "NUL in a text, which SQLite takes", nul, error(nil))
+		} else {
+			wantKind(t, nul, webhook.KindInternal)
+		}
+		wantKind(t, nobody, webhook.KindNotFound)
+		wantKind(t, conflict, webhook.KindConflict)
+		wantKind(t, cancelled, webhook.KindConflict) // sending before, or delivered after, its record
+		wantKind(t, unknownEndpoint, webhook.KindNotFound)
+		if _, err := b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
+			t.Errorf("after the bad batch: %v", err)
+		}
+		same(t, "delivery", look(t, b, job.Delivery.ID).State, webhook.Delivered)
+		b.CheckWindows(t)
+	})
+}
+
+func TestACallerThatGivesUpDisturbsNobody(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		ctx, giveUp := context.WithCancel(t.Context())
+		gone, stays := ledgertest.NewEvent("acme", "tp_1", "Pending"), ledgertest.NewEvent("acme", "tp_2", "Pending")
+		var goneErr, staysErr error
+		var one, other sync.WaitGroup
+		b.TogetherIn(2, func() {
+			one.Go(func() { _, goneErr = b.Append(ctx, gone) })
+			other.Go(func() { _, staysErr = b.Append(t.Context(), stays) })
+		}, giveUp)
+		one.Wait()
+		other.Wait()
+		same(t, "the neighbour", staysErr, error(nil))
+		if !errors.Is(goneErr, context.Canceled) && goneErr != nil {
+			t.Error(goneErr)
+		}
+		// What it had handed over was done all the same.
+		gone.Event.ID = webhook.NewID(webhook.EventPrefix)
+		a := store(t, b, gone)
+		same(t, "duplicate", a.Duplicate, true)
+		same(t, "deliveries", len(a.DeliveryIDs), 1)
+		same(t, "events", b.Count(t, "SELECT COUNT(*) FROM events"), 2)
+		b.CheckWindows(t)
+	})
+}
+
+func TestACloseAfterwardsRefusesInsteadOfHanging(t *testing.T) {
+	for _, driver := range ledgertest.Drivers {
+		t.Run(driver, func(t *testing.T) {
+			b := ledgertest.New(t, driver)
+			l := b.Ledger
+			b.Partner(t, "acme")
+			var wg sync.WaitGroup
+			var stored atomic.Int64
+			for range 20 {
+				wg.Go(func() {
+					for {
+						_, err := l.Append(t.Context(), ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"))
+						if err != nil {
+							wantKind(t, err, webhook.KindUnavailable)
+							return
+						}
+						stored.Add(1)
+					}
+				})
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			wg.Wait()
+			if n := b.Count(t, "SELECT COUNT(*) FROM events"); int64(n) < stored.Load() {
+				t.Errorf("%d events stored, %d answered", n, stored.Load())
+			}
+			b.Reopen(t)
+		})
+	}
+}
+
+// A connection breaks between a commit and its answer. The caller is told to
+// come back, and what it then says again is recognised.
+func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	line := startLine(t, b.Options.DatabaseURL)
+	o := b.Options
+	o.DatabaseURL = line.url
+	l, err := ledger.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+
+	e := ledgertest.NewEvent("acme", "tp_1", "Pending")
+	line.cutNextCommit.Store(true)
+	_, err = l.Append(t.Context(), e)
+	wantKind(t, err, webhook.KindUnavailable)
+	again := e
+	again.Event.ID = webhook.NewID(webhook.EventPrefix)
+	a, err := l.Append(t.Context(), again)
+	if err != nil || !a.Duplicate || a.EventID != e.Event.ID || len(a.DeliveryIDs) != 1 {
+		t.Fatalf("said again: %+v (%v)", a, err)
+	}
+	// Its ticket was not handed out, so the reconciler does.
+	none(t, b)
+	queued, err := l.Queued(t.Context(), 10)
+	if err != nil || len(queued) != 1 {
+		t.Fatalf("queued: %+v (%v)", queued, err)
+	}
+	if n, err := l.Requeue(t.Context(), []delivery.Ticket{queued[0].Ticket}); n != 1 || err != nil {
+		t.Fatalf("requeued %d (%v)", n, err)
+	}
+
+	line.cutNextCommit.Store(true)
+	ticket := one(t, b)
+	_, _, err = l.Claim(t.Context(), ticket, worker)
+	wantKind(t, err, webhook.KindUnavailable)
+	abandoned, err := l.Abandoned(t.Context(), worker, time.Now().Add(time.Minute), 10)
+	if err != nil || len(abandoned) != 1 {
+		t.Fatalf("abandoned: %+v (%v)", abandoned, err)
+	}
+
+	r := result(abandoned[0].Job, ok, delivered)
+	line.cutNextCommit.Store(true)
+	wantKind(t, l.Record(t.Context(), r), webhook.KindUnavailable)
+	if err := l.Record(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+	same(t, "attempts", b.Count(t, "SELECT COUNT(*) FROM attempts"), 1)
+	same(t, "state", look(t, b, ticket.DeliveryID).State, webhook.Delivered)
+	b.CheckWindows(t)
+}
+
+// line is a connection to the database that can break at the worst moment.
+type line struct {
+	url           string
+	cutNextCommit atomic.Bool
+}
+
+func startLine(t *testing.T, databaseURL string) *line {
+	t.Helper()
+	address, err := url.Parse(databaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open sync.WaitGroup
+	t.Cleanup(func() { _ = listener.Close(); open.Wait() })
+	server := address.Host
+	address.Host = listener.Addr().String()
+	query := address.Query()
+	query.Set("sslmode", "disable")
+	address.RawQuery = query.Encode()
+	l := &line{url: address.String()}
+	open.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			open.Go(func() { l.carry(client, server) })
+		}
+	})
+	return l
+}
+
+// carry forwards a connection. A commit that is to be cut reaches the server,
+// whose answer reaches nobody.
+func (l *line) carry(client net.Conn, address string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var deaf atomic.Bool
+	var back sync.WaitGroup
+	back.Go(func() {
+		defer client.Close()
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(buffer)
+			if deaf.Load() || err != nil {
+				return
+			}
+			if _, err := client.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+	})
+	defer back.Wait()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			if err == io.EOF {
+				_ = server.(*net.TCPConn).CloseWrite()
+			}
+			return
+		}
+		if bytes.Contains(buffer[:n], []byte("commit")) && l.cutNextCommit.CompareAndSwap(true, false) {
+			deaf.Store(true)
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
