@@ -116,6 +116,9 @@ func (q *Queue) EvictionPolicy(ctx context.Context) string {
 	return policy["maxmemory-policy"]
 }
 
+// Redis is the connection, for others that share state through it.
+func (q *Queue) Redis() redis.UniversalClient { return q.redis }
+
 // Shards names the queues.
 func (q *Queue) Shards() []string { return q.shards }
 
