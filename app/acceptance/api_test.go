@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -110,17 +111,19 @@ func (g *gateway) delivery(id string) (d shown) {
 }
 
 // await waits until every delivery of a partner has ended, and returns them.
-func (g *gateway) await(partner string, limit time.Duration) []shown {
+func (g *gateway) await(partner string, limit time.Duration) (all []shown) {
 	g.tb.Helper()
+	ended := func(d shown) bool { return slices.Contains([]string{"delivered", "exhausted", "cancelled"}, d.State) }
 	eventually(g.tb, limit, "every delivery has ended", func() bool {
 		for _, state := range []string{"pending", "queued", "sending", "held"} {
 			var page struct{ Items []shown }
 			g.must("GET", fmt.Sprintf("/internal/v1/deliveries?partnerCode=%s&state=%s&limit=1", partner, state), nil, http.StatusOK, &page)
 			if len(page.Items) > 0 {
-				return false
+				return false // which is cheaper to find out than that there is none
 			}
 		}
-		return true
+		all = g.deliveries(partner, "") // one may have changed its state between two looks
+		return !slices.ContainsFunc(all, func(d shown) bool { return !ended(d) })
 	})
-	return g.deliveries(partner, "")
+	return all
 }
