@@ -53,7 +53,7 @@ type Partner struct {
 	Web     *web.Metrics
 	Log     *slog.Logger
 
-	standInSecret []byte
+	standIn partners.Partner // what an unknown partner's signature is checked against
 }
 
 // maxPartnerBody is how large a partner's request may be ("Errors" of the
@@ -94,7 +94,8 @@ func (p *Partner) operations() []operation {
 
 // Register mounts the operations and the QR codes of orders.
 func (p *Partner) Register(mux *http.ServeMux) {
-	p.standInSecret = p.Box.Seal(standInPurpose, []byte(rand.Text()+rand.Text()))
+	p.standIn = partners.Partner{PublicKey: p.Key.PublicPEM()}
+	p.standIn.SealedSecret = p.Box.Seal(p.standIn.SealPurpose(), []byte(rand.Text()+rand.Text()))
 	api := http.NewServeMux()
 	for _, op := range p.operations() {
 		surface := p.surface(op.envelope)
@@ -140,7 +141,7 @@ func (p *Partner) call(r *http.Request, op operation) (any, error) {
 		return nil, err
 	}
 	web.Note(r.Context(), slog.String("partner", c.partner.Code))
-	c.lang = r.Header.Get("lang")
+	c.lang = orders.Language(r.Header.Get("lang"))
 	c.bearer = bearer(r.Header)
 	if err := p.limit(r.Context(), c); err != nil {
 		return nil, err

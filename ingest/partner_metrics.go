@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/orders"
 	"ledgerhook/signer"
+	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
@@ -59,10 +60,8 @@ func resultOf(err error) string {
 		return resultOK
 	case errors.As(err, &known):
 		return string(known.Key)
-	case errors.As(err, &other) && other.Kind == webhook.KindUnavailable:
-		return string(orders.KeyMaintenance)
-	case errors.As(err, &other) && other.Kind != webhook.KindInternal:
-		return string(orders.KeyInvalidJSON)
+	case errors.As(err, &other):
+		return string(keyOf(web.Status(other.Kind)))
 	}
 	return string(orders.KeyInternalError)
 }

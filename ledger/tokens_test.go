@@ -47,7 +47,7 @@ func refresh(t *testing.T, tokens *partners.Tokens, token string) (partners.Pair
 
 func checkAccess(t *testing.T, tokens *partners.Tokens, token string, want bool) {
 	t.Helper()
-	if got, err := tokens.Check(t.Context(), annUser, token); err != nil || got != want {
+	if holder, got, err := tokens.Holder(t.Context(), token); err != nil || got != want || got && holder != annUser {
 		t.Errorf("the access token is good: %v, want %v (%v)", got, want, err)
 	}
 }

@@ -73,7 +73,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Message is the sentence for the partner in the language of the lang header:
 // en, cn or vi in any case and with blanks around; anything else is en.
 func (e *Error) Message(lang string) string {
-	l := language(lang)
+	l := Language(lang)
 	text := entryOf(e.Key).in(l)
 	return strings.NewReplacer(
 		"{field}", e.Field,
@@ -86,9 +86,10 @@ func (e *Error) Message(lang string) string {
 
 // SuccessMessage is the message of the access-token envelope on success; lang
 // is read as by Message.
-func SuccessMessage(lang string) string { return catalogue().success.in(language(lang)) }
+func SuccessMessage(lang string) string { return catalogue().success.in(Language(lang)) }
 
-func language(lang string) string {
+// Language is the language that a lang header asks for: en, cn or vi.
+func Language(lang string) string {
 	switch l := strings.ToLower(strings.TrimSpace(lang)); l {
 	case "cn", "vi":
 		return l

@@ -1,6 +1,11 @@
 package orders
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // The values of recipientType; an empty one means RecipientAccount.
 const (
@@ -18,6 +23,9 @@ type ExtendInfo struct {
 	RecipientType     string
 }
 
+// maxRecipientName is how many characters a recipientName has at most.
+const maxRecipientName = 100
+
 var accountFormat = regexp.MustCompile(`^[A-Za-z0-9]{1,19}$`)
 
 // transfer checks e and returns the bank transfer it asks for, which is empty
@@ -25,6 +33,10 @@ var accountFormat = regexp.MustCompile(`^[A-Za-z0-9]{1,19}$`)
 func (e ExtendInfo) transfer(banks *Banks, fallback string) (BankTransfer, error) {
 	if t := e.RecipientType; t != "" && t != RecipientAccount && t != RecipientCard {
 		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientType"}
+	}
+	invisible := func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
+	if name := e.RecipientName; utf8.RuneCountInString(name) > maxRecipientName || strings.ContainsFunc(name, invisible) {
+		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientName"}
 	}
 	content := fallback
 	if e.TransferContent != "" {

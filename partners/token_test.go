@@ -102,11 +102,11 @@ func (s steps) refresh(token string) (Pair, bool) {
 
 func (s steps) good(u User, token string) bool {
 	s.t.Helper()
-	ok, err := s.Check(s.t.Context(), u, token)
+	holder, ok, err := s.Holder(s.t.Context(), token)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return ok
+	return ok && holder == u
 }
 
 func inBubble(t *testing.T, test func(t *testing.T, s steps)) {
