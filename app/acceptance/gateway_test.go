@@ -180,10 +180,13 @@ func (g *gateway) logged(message string, members map[string]any) (n int) {
 	return n
 }
 
-// complaints are the lines of the log above level INFO.
+// complaints are the lines of the log above level INFO since the gateway runs.
+// While it starts it may say what it misses.
 func (g *gateway) complaints() (lines []string) {
+	running := false
 	for _, l := range g.output.all() {
-		if strings.Contains(l.text, `"level":"WARN"`) || strings.Contains(l.text, `"level":"ERROR"`) {
+		running = running || strings.Contains(l.text, `"ledgerhook is running"`)
+		if running && (strings.Contains(l.text, `"level":"WARN"`) || strings.Contains(l.text, `"level":"ERROR"`)) {
 			lines = append(lines, l.text)
 		}
 	}
