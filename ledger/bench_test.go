@@ -182,3 +182,16 @@ func same(t *testing.T, what string, got, want any) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
+
+var exhausted = delivery.Verdict{State: webhook.Exhausted, Reason: "no more"}
+
+// deliveredOrGone ends a delivery with its attempt.
+func deliveredOrGone(a webhook.Attempt) delivery.Verdict {
+	if a.Outcome == webhook.OutcomeDelivered {
+		return delivered
+	}
+	return exhausted
+}
+
+// filter lists up to a hundred deliveries in a state.
+func filter(s webhook.State) delivery.Filter { return delivery.Filter{State: s, Limit: 100} }

@@ -38,6 +38,15 @@ func (l *Ledger) TogetherIn(n int, start func(), gathered ...func()) {
 	<-holder.done
 }
 
+// Settle returns when the writer has done all that it was given.
+func (l *Ledger) Settle() {
+	for range 2 { // what a batch leaves to the next one comes before this
+		if err := l.alterWindows(context.Background(), nil, func(context.Context, *batch) error { return nil }); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // Statement is a statement as the ledger sent it.
 type Statement struct {
 	SQL  string

@@ -30,8 +30,7 @@ const fairShare = 4
 // window is a locked row and whether the batch has changed it.
 type window struct {
 	webhook.Window
-	partnerCode string
-	dirty       bool
+	dirty bool
 }
 
 const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waiting_first, w.waiting_again, w.admissions,
