@@ -1,0 +1,203 @@
+package ledger_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// inState brings a new delivery of an endpoint into a state.
+func inState(t *testing.T, b *ledgertest.Bench, endpoint webhook.Endpoint, s webhook.State) (id string) {
+	t.Helper()
+	if s == webhook.Held {
+		set(t, b, endpoint.ID, pause)
+	}
+	id = storeMany(t, b, "acme", 1)[0]
+	if s == webhook.Queued || s == webhook.Held {
+		return id
+	}
+	job := take(t, b, one(t, b))
+	switch s {
+	case webhook.Delivered:
+		record(t, b, job, ok, delivered)
+	case webhook.Exhausted:
+		record(t, b, job, failed, exhausted)
+	case webhook.Pending, webhook.Cancelled:
+		record(t, b, job, failed, retryAt(time.Now().Add(time.Hour)))
+	}
+	if s == webhook.Cancelled {
+		if err := b.CancelDelivery(t.Context(), id, "by an operator"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "state", look(t, b, id).State, s)
+	return id
+}
+
+func TestARetryOfAnUnfinishedDeliveryMakesItDueNow(t *testing.T) {
+	for _, s := range []webhook.State{webhook.Pending, webhook.Held, webhook.Queued, webhook.Sending} {
+		t.Run(string(s), func(t *testing.T) {
+			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+				b.Partner(t, "acme")
+				e := b.Endpoint(t, "acme", 4)
+				id := inState(t, b, e, s)
+				before := look(t, b, id)
+				had := b.Tickets()
+				newID, err := b.RetryDelivery(t.Context(), id)
+				if err != nil || newID != "" {
+					t.Fatalf("answer %q (%v)", newID, err)
+				}
+				b.CheckWindows(t)
+				if s != webhook.Pending {
+					none(t, b)
+					same(t, "generation", look(t, b, id).Generation, before.Generation)
+					same(t, "state", look(t, b, id).State, before.State)
+					if s == webhook.Queued { // the ticket it has is still good
+						same(t, "trigger", take(t, b, had[0]).Trigger, webhook.TriggerFirst)
+					}
+					return
+				}
+				job := take(t, b, one(t, b))
+				same(t, "trigger", job.Trigger, webhook.TriggerManual)
+				record(t, b, job, failed, retryAt(time.Now().Add(time.Hour)))
+				allDue(t, b)
+				promote(t, b)
+				same(t, "the next trigger", take(t, b, one(t, b)).Trigger, webhook.TriggerRetry)
+			})
+		})
+	}
+}
+
+func TestARetryOfAFinishedDeliveryIsANewOneOfTheSameEvent(t *testing.T) {
+	for _, s := range []webhook.State{webhook.Delivered, webhook.Exhausted, webhook.Cancelled} {
+		t.Run(string(s), func(t *testing.T) {
+			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+				b.Partner(t, "acme")
+				e := b.Endpoint(t, "acme", 4)
+				storeMany(t, b, "acme", 1)
+				drain(t, b)
+				id := inState(t, b, e, s)
+				before := look(t, b, id)
+				newID, err := b.RetryDelivery(t.Context(), id)
+				if err != nil || newID == "" {
+					t.Fatalf("answer %q (%v)", newID, err)
+				}
+				job := take(t, b, one(t, b))
+				d := job.Delivery
+				if d.ID != newID || d.ReplayOf != id || d.EventID != before.EventID || d.Sequence != 2 || d.Trigger != webhook.TriggerManual ||
+					d.Attempts != 1 || job.Trigger != webhook.TriggerManual || job.Event.ID != before.EventID {
+					t.Errorf("job %+v", job)
+				}
+				record(t, b, job, ok, delivered)
+				same(t, "the finished one", look(t, b, id), before)
+				same(t, "next sequence", windowOf(t, b, e.ID).NextSequence, 3)
+				b.CheckWindows(t)
+			})
+		})
+	}
+}
+
+func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		_, err := b.RetryDelivery(t.Context(), "dlv_none")
+		wantKind(t, err, webhook.KindNotFound)
+
+		homeless := storeMany(t, b, "acme", 1)[0]
+		newID, err := b.RetryDelivery(t.Context(), homeless)
+		same(t, "a delivery that waits for an endpoint", []any{newID, err}, []any{"", error(nil)})
+		if err := b.CancelDelivery(t.Context(), homeless, "no endpoint will come"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.RetryDelivery(t.Context(), homeless)
+		wantKind(t, err, webhook.KindConflict)
+
+		e := b.Endpoint(t, "acme", 4)
+		gone := storeMany(t, b, "acme", 1)[0]
+		drain(t, b)
+		change(t, b, "DELETE FROM events WHERE id = $1", look(t, b, gone).EventID)
+		_, err = b.RetryDelivery(t.Context(), gone)
+		wantKind(t, err, webhook.KindConflict)
+
+		id := storeMany(t, b, "acme", 1)[0]
+		drain(t, b)
+		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.RetryDelivery(t.Context(), id)
+		wantKind(t, err, webhook.KindConflict)
+		b.CheckWindows(t)
+	})
+}
+
+func TestADeliveryIsCancelledUnlessItIsBeingSentOrOver(t *testing.T) {
+	for s, kind := range map[webhook.State]webhook.Kind{
+		webhook.Pending: 0, webhook.Held: 0, webhook.Queued: 0,
+		webhook.Sending: webhook.KindConflict, webhook.Delivered: webhook.KindConflict, webhook.Exhausted: webhook.KindConflict, webhook.Cancelled: webhook.KindConflict,
+	} {
+		t.Run(string(s), func(t *testing.T) {
+			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+				b.Partner(t, "acme")
+				e := b.Endpoint(t, "acme", 4)
+				id := inState(t, b, e, s)
+				before := look(t, b, id)
+				tickets := b.Tickets()
+				err := b.CancelDelivery(t.Context(), id, "a mistake")
+				after := look(t, b, id)
+				b.CheckWindows(t)
+				if kind != 0 {
+					wantKind(t, err, kind)
+					same(t, "delivery", after, before)
+					return
+				}
+				if err != nil || after.State != webhook.Cancelled || after.Reason != "a mistake" || after.FinishedAt.IsZero() {
+					t.Errorf("delivery %+v (%v)", after, err)
+				}
+				for _, ticket := range tickets {
+					refused(t, b, ticket)
+				}
+			})
+		})
+	}
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		wantKind(t, b.CancelDelivery(t.Context(), "dlv_none", ""), webhook.KindNotFound)
+	})
+}
+
+func TestACancelledDeliveryGivesItsSlotToTheNext(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 1)
+		ids := storeMany(t, b, "acme", 2)
+		one(t, b)
+		if err := b.CancelDelivery(t.Context(), ids[0], "a mistake"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "next", one(t, b).DeliveryID, ids[1])
+		b.CheckWindows(t)
+	})
+}
+
+// A delivery without endpoint may be cancelled at the moment that it is adopted.
+func TestCancellingAndAdoptingAtOnceCountsRight(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		ids := storeMany(t, b, "acme", 60)
+		var wg sync.WaitGroup
+		for _, id := range ids {
+			wg.Go(func() {
+				if err := b.CancelDelivery(t.Context(), id, "a mistake"); err != nil {
+					wantKind(t, err, webhook.KindConflict)
+				}
+			})
+		}
+		b.Endpoint(t, "acme", 2)
+		wg.Wait()
+		b.CheckWindows(t)
+		drain(t, b)
+		same(t, "unfinished", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE finished_at = 0"), 0)
+	})
+}
