@@ -57,6 +57,7 @@ type App struct {
 	health          *web.Health
 
 	public, internal net.Listener // public is nil without a role that partners use
+	internalServer   *http.Server
 
 	cleanups cleanups
 	stopping atomic.Bool
@@ -71,7 +72,7 @@ type App struct {
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), failed: make(chan struct{}), health: &web.Health{}}
 	for _, step := range []func(context.Context) error{
-		a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.startWorker, a.serve,
+		a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.outliveWorker, a.startWorker, a.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))
@@ -81,11 +82,14 @@ func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// Stop takes the process down: no new requests, then no new deliveries, up to
-// 20 s for what is being sent, then the stores.
+// Stop takes the process down: it is no longer ready and takes no new requests
+// from partners, then no new deliveries, up to 20 s for what is being sent;
+// then the internal listener and the stores close.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopping.Store(true)
-	return a.cleanups.run(ctx)
+	err := a.cleanups.run(ctx)
+	a.log.Info("ledgerhook has stopped")
+	return err
 }
 
 // Done is closed when the process cannot go on; Err then says why.
@@ -210,6 +214,18 @@ func (a *App) listen(setting, address string) (net.Listener, error) {
 	return listener, nil
 }
 
+// outliveWorker makes the internal listener close after the worker has
+// drained, so that a stopping process still tells how it is.
+func (a *App) outliveWorker(context.Context) error {
+	a.cleanups.add("close the internal listener", func(ctx context.Context) error {
+		if a.internalServer == nil {
+			return nil
+		}
+		return closeServer(ctx, a.internalServer)
+	})
+	return nil
+}
+
 // serve answers on the listeners from now on.
 func (a *App) serve(context.Context) error {
 	a.health.Add("process", func(context.Context) error {
@@ -226,9 +242,10 @@ func (a *App) serve(context.Context) error {
 			return err
 		}
 	}
-	a.serveOn("internal", a.internal, internal)
+	a.internalServer = a.serveOn("internal", a.internal, internal)
 	if a.public != nil {
-		a.serveOn("public", a.public, public)
+		server := a.serveOn("public", a.public, public)
+		a.cleanups.add("close the public listener", func(ctx context.Context) error { return closeServer(ctx, server) })
 	}
 	return nil
 }
@@ -242,8 +259,8 @@ func (a *App) internalAPI() http.Handler {
 	}).Handler()
 }
 
-// serveOn serves mux until cleanup.
-func (a *App) serveOn(name string, listener net.Listener, mux *http.ServeMux) {
+// serveOn serves mux until its server is closed.
+func (a *App) serveOn(name string, listener net.Listener, mux *http.ServeMux) *http.Server {
 	surface := web.Surface{Name: name, Log: a.log, Metrics: a.webMetrics}
 	server := web.NewServer(web.Observe(a.log, a.webMetrics, surface.Mux(mux)), a.log)
 	go func() {
@@ -251,12 +268,15 @@ func (a *App) serveOn(name string, listener net.Listener, mux *http.ServeMux) {
 			a.fail(fmt.Errorf("serve the %s listener: %w", name, err))
 		}
 	}()
-	a.cleanups.add("close the "+name+" listener", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		if err := server.Shutdown(ctx); err != nil {
-			return server.Close()
-		}
-		return nil
-	})
+	return server
+}
+
+// closeServer lets requests end for a while, then cuts them off.
+func closeServer(ctx context.Context, server *http.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return server.Close()
+	}
+	return nil
 }
