@@ -210,6 +210,9 @@ func (d dialect) gone(err error) bool {
 		}
 		return false
 	}
+	if strings.HasSuffix(err.Error(), "sql: database is closed") { // an error without a name
+		return true
+	}
 	// On PostgreSQL all that is no answer of the server is a broken
 	// connection, in whatever words.
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || d.driver == postgresDriver && !errors.Is(err, sql.ErrNoRows)
