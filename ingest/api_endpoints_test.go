@@ -1,0 +1,166 @@
+package ingest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ledgerhook/webhook"
+)
+
+func TestAnEndpointIsRegisteredAndChanged(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		made := a.want(t, 201, "POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com/hook?a=b","description":"cards","webhookTypes":["CreateCard","TopupCard"],"maxInFlight":7}`,
+			`"partnerCode":"acme"`, `"url":"https://partner.example.com/hook?a=b"`, `"webhookTypes":["CreateCard","TopupCard"]`, `"description":"cards"`,
+			`"state":"active"`, `"maxInFlight":7,"window":2,"inFlight":0,"waiting":0`)
+		path := "/endpoints/" + made.text(t, "endpointId")
+		a.want(t, 200, "PATCH", path, `{"maxInFlight":1}`, `"maxInFlight":1,"window":1`, `"description":"cards"`)
+		a.want(t, 200, "PATCH", path, `{"webhookTypes":[],"url":"https://partner.example.com:8443/"}`, `"webhookTypes":[]`, `"url":"https://partner.example.com:8443/"`)
+		a.want(t, 200, "PATCH", path, `{"description":null,"webhookTypes":null}`, `"description":"cards"`)
+		shown := a.want(t, 200, "GET", path, nil)
+		listed := a.want(t, 200, "GET", "/partners/acme/endpoints", nil)
+		if !strings.Contains(string(listed.body), strings.TrimSpace(string(shown.body))) {
+			t.Errorf("shown is %s, listed %s", shown.body, listed.body)
+		}
+		a.want(t, 201, "POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com:8443/"}`, `"maxInFlight":32`) // the same URL again
+		a.want(t, 204, "DELETE", path, nil)
+		a.want(t, 404, "GET", path, nil)
+	})
+}
+
+func TestAnEndpointIsMadeFromGoodInputOnly(t *testing.T) {
+	a := one(t)
+	a.partner(t, "acme")
+	path := "/endpoints/" + a.endpoint(t, "acme", nil)
+	for members, says := range map[string]string{
+		`"webhookTypes":["Nothing"]`:               "/webhookTypes/0",
+		`"webhookTypes":["TopupCard","TopupCard"]`: "/webhookTypes/1",
+		`"webhookTypes":[null]`:                    "/webhookTypes/0",
+		`"webhookTypes":"TopupCard"`:               "/webhookTypes",
+		`"maxInFlight":0`:                          "/maxInFlight",
+		`"maxInFlight":1001`:                       "/maxInFlight",
+		`"maxInFlight":-1`:                         "/maxInFlight",
+		`"maxInFlight":1.5`:                        "/maxInFlight",
+		`"maxInFlight":"7"`:                        "/maxInFlight",
+		`"maxInFlight":99999999999999999999`:       "/maxInFlight",
+		`"description":"a\u0000b"`:                 "/description",
+		`"description":7`:                          "/description",
+		`"state":"paused"`:                         "/state",
+		`"endpointId":"ep_1"`:                      "/endpointId",
+		`"headers":{"X-A":"b"}`:                    `"/headers","detail":"is not offered by this version`,
+		`"rateLimit":10`:                           `"/rateLimit","detail":"is not offered by this version`,
+		`"ordered":true`:                           `"/ordered","detail":"is not offered by this version`,
+		`"ackMode":"body"`:                         `"/ackMode","detail":"is not offered by this version`,
+	} {
+		a.want(t, 400, "POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com/",`+members+`}`, says)
+		a.want(t, 400, "PATCH", path, `{`+members+`}`, says)
+	}
+	a.want(t, 400, "POST", "/partners/acme/endpoints", `{}`, "/url")
+	a.want(t, 400, "POST", "/partners/acme/endpoints", `{"url":null}`, "/url")
+	if n := a.Count(t, "SELECT COUNT(*) FROM endpoints"); n != 1 {
+		t.Errorf("%d endpoints", n)
+	}
+}
+
+func TestAnEndpointsURLMustLeadToThePublicInternetOrAnOpenedNetwork(t *testing.T) {
+	a := one(t)
+	a.partner(t, "acme")
+	path := "/endpoints/" + a.endpoint(t, "acme", nil)
+	for url, allowed := range map[string]bool{
+		"https://partner.example.com":           true,
+		"https://partner.example.com:8443/x":    true,
+		"https://unknown.example.com/":          true, // every attempt checks the address it dials
+		"http://127.0.0.1:9000/hook":            true, // in the opened network
+		"http://lab.example.com:81/":            true,
+		"http://partner.example.com/":           false,
+		"https://partner.example.com:444/":      false,
+		"https://inside.example.com/":           false,
+		"https://10.1.2.3/":                     false,
+		"https://[::1]/":                        false,
+		"https://[::ffff:10.0.0.1]/":            false,
+		"https://93.184.216.34/":                false,
+		"https://169.254.169.254/latest":        false,
+		"https://localhost/":                    false,
+		"https://partner/":                      false,
+		"https://u:p@partner.example.com/":      false,
+		"https://partner.example.com/#x":        false,
+		"ftp://partner.example.com/":            false,
+		"partner.example.com":                   false,
+		"https://0x7f.1/":                       false,
+		"https://partner.example.com/\u0000":    false,
+		"":                                      false,
+		"https://" + strings.Repeat("a.", 1100): false,
+	} {
+		want := 400
+		if allowed {
+			want = 201
+		}
+		got := a.do(t, "POST", "/partners/acme/endpoints", map[string]any{"url": url})
+		if got.status != want || !allowed && !strings.Contains(string(got.body), `"pointer":"/url"`) {
+			t.Errorf("%q: %d %s", url, got.status, got.body)
+		}
+		if patched := a.do(t, "PATCH", path, map[string]any{"url": url}); patched.status == 200 != allowed {
+			t.Errorf("%q, changed to: %d %s", url, patched.status, patched.body)
+		}
+	}
+}
+
+func TestAPartnerHasAtMostTwentyEndpoints(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		var last string
+		for range 20 {
+			last = a.endpoint(t, "acme", nil)
+		}
+		body := `{"url":"https://partner.example.com/"}`
+		a.want(t, 409, "POST", "/partners/acme/endpoints", body, "20 endpoints")
+		a.want(t, 204, "DELETE", "/endpoints/"+last, nil)
+		a.want(t, 201, "POST", "/partners/acme/endpoints", body)
+	})
+}
+
+func TestATestGoesOutPastTheGateAndOutsideTheSequence(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		for _, types := range [][]string{nil, {"CashoutOrder.Updated"}} {
+			endpoint := a.endpoint(t, "acme", map[string]any{"webhookTypes": types})
+			a.want(t, 200, "POST", "/endpoints/"+endpoint+"/pause", nil)
+			made := a.want(t, 202, "POST", "/endpoints/"+endpoint+"/test", nil)
+			d := a.delivery(t, made.text(t, "deliveryId"))
+			if d.Trigger != "test" || d.Sequence != 0 || *d.EndpointID != endpoint || d.State != "queued" {
+				t.Errorf("%+v", d)
+			}
+			job := a.claim(t)[0]
+			a.record(t, job, delivered200, delivered)
+			var e eventView
+			a.want(t, 200, "GET", "/events/"+made.text(t, "eventId"), nil).json(t, &e)
+			if !e.Test || len(types) > 0 && e.WebhookType != types[0] || len(e.Deliveries) != 1 {
+				t.Errorf("%+v", e)
+			}
+			a.want(t, 200, "POST", "/endpoints/"+endpoint+"/resume", nil)
+			if _, ids := a.event(t, "acme", fmt.Sprint("tp_", endpoint), "Pending"); a.delivery(t, ids[0]).Sequence != 1 && types == nil {
+				t.Errorf("the test took a sequence number")
+			}
+			a.CheckWindows(t)
+		}
+	})
+}
+
+func TestARemovedEndpointCancelsWhatWaits(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		endpoint := a.endpoint(t, "acme", map[string]any{"maxInFlight": 1})
+		_, first := a.event(t, "acme", "tp_1", "Pending")
+		_, second := a.event(t, "acme", "tp_2", "Pending")
+		job := a.claim(t)[0]
+		a.want(t, 204, "DELETE", "/endpoints/"+endpoint, nil)
+		if d := a.delivery(t, second[0]); d.State != "cancelled" || !strings.Contains(d.Reason, "removed") {
+			t.Errorf("%+v", d)
+		}
+		a.record(t, job, failed(503, webhook.ErrorHTTP5xx), exhausted)
+		if d := a.delivery(t, first[0]); d.State != "exhausted" {
+			t.Errorf("%+v", d)
+		}
+	})
+}

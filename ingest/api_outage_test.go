@@ -1,0 +1,160 @@
+package ingest_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+
+	"ledgerhook/ingest"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+)
+
+// wire is a connection to a database that can be cut.
+type wire struct {
+	listener net.Listener
+	mu       sync.Mutex
+	conns    []net.Conn
+	cut      bool
+}
+
+// newWire returns a wire to the database at address, and that address through it.
+func newWire(t *testing.T, address string) (*wire, string) {
+	t.Helper()
+	there, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := there.Host
+	w := &wire{}
+	if w.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.sever)
+	go func() {
+		for {
+			near, err := w.listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil || !w.keep(near, far) {
+				near.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(far, near); far.Close() }()
+			go func() { _, _ = io.Copy(near, far); near.Close() }()
+		}
+	}()
+	there.Host = w.listener.Addr().String()
+	return w, there.String()
+}
+
+func (w *wire) keep(near, far net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conns = append(w.conns, near, far)
+	return !w.cut
+}
+
+func (w *wire) sever() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = true
+	w.listener.Close()
+	for _, conn := range w.conns {
+		conn.Close()
+	}
+}
+
+// unavailable fails the test unless got says to come back later.
+func unavailable(t *testing.T, what string, got answer) {
+	t.Helper()
+	seconds, err := strconv.Atoi(got.header.Get("Retry-After"))
+	if got.status != 503 || err != nil || seconds < 1 {
+		t.Errorf("%s: %d, Retry-After %q: %s", what, got.status, got.header.Get("Retry-After"), got.body)
+	}
+}
+
+func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
+	b := &ledgertest.Bench{Options: ledgertest.Options(t, "postgres")}
+	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
+		t.Fatal(err)
+	}
+	w, address := newWire(t, b.Options.DatabaseURL)
+	b.Options.DatabaseURL = address
+	l, err := ledger.Open(t.Context(), b.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	a := serve(t, l, b)
+	a.partner(t, "acme")
+	endpoint := a.endpoint(t, "acme", nil)
+	eventID, ids := a.event(t, "acme", "tp_1", "Pending")
+	secrets, _ := a.page(t, "/partners/acme/secrets", "secretId")
+	routes := map[string]bool{}
+	for _, pattern := range ingest.Routes() {
+		routes[pattern] = true
+	}
+	w.sever()
+
+	event := item(t, "acme", "tp_2", "Pending")
+	for _, request := range [][3]string{
+		{"POST", "/events", event}, {"POST", "/events/batch", `{"events":[` + event + `,7]}`}, {"GET", "/events"}, {"GET", "/events/" + eventID},
+		{"GET", "/deliveries"}, {"GET", "/deliveries/" + ids[0]}, {"POST", "/deliveries/" + ids[0] + "/retry"}, {"POST", "/deliveries/" + ids[0] + "/cancel"},
+		{"POST", "/partners", `{"partnerCode":"b","publicKey":` + strconv.Quote(string(keys()[1].PublicPEM())) + `}`},
+		{"GET", "/partners"}, {"GET", "/partners/acme"}, {"PATCH", "/partners/acme", `{}`}, {"POST", "/partners/acme/disable"}, {"POST", "/partners/acme/enable"},
+		{"POST", "/partners/acme/rotate-key", `{"publicKey":` + strconv.Quote(string(keys()[2].PublicPEM())) + `}`},
+		{"POST", "/partners/acme/secrets"}, {"GET", "/partners/acme/secrets"},
+		{"POST", "/partners/acme/secrets/" + secrets[0] + "/activate"}, {"POST", "/partners/acme/secrets/" + secrets[0] + "/revoke"},
+		{"POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com/"}`}, {"GET", "/partners/acme/endpoints"},
+		{"GET", "/endpoints/" + endpoint}, {"PATCH", "/endpoints/" + endpoint, `{}`}, {"DELETE", "/endpoints/" + endpoint},
+		{"POST", "/endpoints/" + endpoint + "/test"}, {"POST", "/endpoints/" + endpoint + "/pause"}, {"POST", "/endpoints/" + endpoint + "/resume"},
+		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
+		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20"}`}, {"GET", "/rates"}, {"GET", "/audit"},
+	} {
+		var body any
+		if request[2] != "" {
+			body = request[2]
+		}
+		unavailable(t, request[0]+" "+request[1], a.do(t, request[0], request[1], body))
+		_, pattern := openDocument(t).mux.Handler(httptest.NewRequest(request[0], "/internal/v1"+request[1], nil))
+		delete(routes, pattern)
+	}
+	for pattern := range routes {
+		t.Errorf("%s was not asked", pattern)
+	}
+	if got := a.sample(t, `ledgerhook_ingest_requests_total{result="failed",source="TopupCard"}`); got != 2 {
+		t.Errorf("%v events failed, want 2", got)
+	}
+}
+
+func TestWhileItsDatabaseIsBlockedAnEventIsRefusedAndReadingGoesOn(t *testing.T) {
+	a := one(t)
+	a.partner(t, "acme")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	conn, err := a.Raw.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	var posted sync.WaitGroup
+	posted.Go(func() { unavailable(t, "POST /events", a.do(t, "POST", "/events", topup("acme", "tp_1", "Pending"))) })
+	a.want(t, 200, "GET", "/partners/acme", nil)
+	a.want(t, 200, "GET", "/events", nil)
+	posted.Wait()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	a.event(t, "acme", "tp_1", "Pending")
+}
