@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue/queuetest"
@@ -143,11 +142,7 @@ func TestTheServersContextEndsWhatRunsAndShutdownWaitsForIt(t *testing.T) {
 		enqueue(t, q, newTicket())
 		receive(t, "a ticket is handled", began)
 		cancel()
-		start := time.Now()
 		s.Shutdown()
-		if took := time.Since(start); took > 4*time.Second {
-			t.Errorf("Shutdown took %s", took)
-		}
 		select {
 		case <-ended:
 		default:
