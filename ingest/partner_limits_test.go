@@ -1,0 +1,230 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/ingest"
+	"ledgerhook/orders"
+	"ledgerhook/partners"
+	"ledgerhook/web"
+)
+
+func TestTheRatesAreThoseOfTheInterface(t *testing.T) {
+	text, err := os.ReadFile("../partners/testdata/limits.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Rates struct {
+			Token  int `json:"access_token_per_email_per_minute"`
+			Verify int `json:"verify_per_email_per_minute"`
+			Bad    int `json:"bad_signatures_per_code_and_address_per_minute_before_429"`
+		} `json:"rate_limits"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	if r := file.Rates; web.PerMinute(r.Token) != ingest.EmailRate || web.PerMinute(r.Verify) != ingest.EmailRate || web.PerMinute(r.Bad) != ingest.BadSignatureRate {
+		t.Errorf("%+v, %v and %v", r, ingest.EmailRate, ingest.BadSignatureRate)
+	}
+}
+
+// until429 sends a request again and again and returns how many were answered
+// before the first 429, which it holds against the catalogue.
+func (g *gate) until429(t *testing.T, op string, body []byte, headers ...string) (answered int) {
+	t.Helper()
+	for answered = range 200 {
+		got := post(t, g.handler, op, body, headers...)
+		if got.status == http.StatusTooManyRequests {
+			checkRefusal(t, op, key(orders.KeyRateLimited), "en", got)
+			return answered
+		}
+	}
+	t.Fatalf("%s: 200 requests without a 429", op)
+	return 0
+}
+
+func TestEachLimitIsAnsweredWith429(t *testing.T) {
+	g := newGate(t, newBench(t))
+	g.settings(t, "acme", func(s *partners.Settings) {
+		s.Limits = partners.Limits{PerSecond: 1, Burst: 40, CreatePerSecond: 1, CreateBurst: 5}
+	})
+	// Time goes on while a test counts, so a busy machine may see one or two more.
+	if n := g.until429(t, access, g.acme.body(t, access, nil)); n < 10 || n > 12 {
+		t.Errorf("%d tokens for an e-mail, want 10", n)
+	}
+	if n := g.until429(t, access, g.acme.body(t, access, members{"userEmail": "AN@Example.com"})); n > 1 {
+		t.Errorf("%d more tokens for the e-mail in capitals", n)
+	}
+	g.grant(t, access, members{"userEmail": "b@example.com"})
+	if n := g.until429(t, verify, g.acme.body(t, verify, nil)); n < 10 || n > 12 {
+		t.Errorf("%d codes of an e-mail, want 10", n)
+	}
+	// What is refused for its shape or its signature is counted against none of the partner's limits.
+	for range 20 {
+		g.refuse(t, key(orders.KeyAuthFailed), create, members{"signature": "AAAA"})
+		g.refuse(t, field(orders.KeyMissingField, "userEmail"), create, members{"userEmail": absent})
+	}
+	if n := g.until429(t, create, g.acme.body(t, create, nil)); n < 5 || n > 9 {
+		t.Errorf("%d creates, want the burst of 5", n)
+	}
+	if n := g.until429(t, details, g.acme.body(t, details, nil)); n > 20 {
+		t.Errorf("%d more requests after about 27 of 40", n)
+	}
+	other := g.account(t, "globex", keys()[2])
+	if got := post(t, g.handler, access, other.body(t, access, nil)); got.status != http.StatusOK {
+		t.Errorf("another partner is limited, too: %d", got.status)
+	}
+}
+
+func TestThirtyBadSignaturesAMinuteWhoeverTheyNameThenAll429(t *testing.T) {
+	g := newGate(t, newBench(t))
+	disabled := g.account(t, "gone", keys()[2])
+	if _, err := g.UpdatePartner(t.Context(), "gone", func(p *partners.Partner) error { p.Disabled = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range [][]byte{
+		g.acme.body(t, review, members{"signature": "AAAA"}),
+		g.acme.body(t, review, members{"partnerCode": "nobody"}),
+		disabled.body(t, review, nil),
+	} {
+		if n := g.until429(t, review, body); n < 30 || n > 36 {
+			t.Errorf("%d bad signatures before the 429, want 30: %.40s", n, body)
+		}
+	}
+	g.refuse(t, key(orders.KeyRateLimited), review, nil) // a right one from there is not looked at any more
+	g.grant(t, review, nil, "source", "198.51.100.8:1")
+	g.refuse(t, key(orders.KeyAuthFailed), review, members{"signature": "AAAA"}, "source", "198.51.100.8:1")
+}
+
+// TestWhoItIsNotTakesTheSameTime compares the medians of the answers that
+// must not be told apart.
+func TestWhoItIsNotTakesTheSameTime(t *testing.T) {
+	g := newGate(t, newBench(t))
+	g.account(t, "rotated", keys()[1])
+	if _, err := g.UpdatePartner(t.Context(), "rotated", func(p *partners.Partner) error {
+		p.OldPublicKey, p.OldKeyUntil = keys()[2].PublicPEM(), time.Now().Add(time.Hour)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := keys()[2].Sign([]byte("another text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"acme", "nobody", "rotated"}
+	took := make([][]time.Duration, len(names))
+	for range 60 {
+		if len(took[0])%25 == 0 {
+			g.handler = g.process(t, orders.ProductionLimits)
+		}
+		for i, name := range names {
+			body := g.acme.body(t, review, members{"partnerCode": name, "signature": wrong})
+			began := time.Now()
+			got := post(t, g.handler, review, body)
+			took[i] = append(took[i], time.Since(began))
+			checkRefusal(t, review, key(orders.KeyAuthFailed), "en", got)
+		}
+	}
+	compareMedians(t, names, took)
+}
+
+// compareMedians prints the medians and fails the test if one is far from
+// another: what is measured is a busy machine, what must not be there is an
+// answer without the work.
+func compareMedians(t *testing.T, names []string, took [][]time.Duration) {
+	t.Helper()
+	var report strings.Builder
+	least, most := time.Hour, time.Duration(0)
+	for i, name := range names {
+		m := median(took[i])
+		least, most = min(least, m), max(most, m)
+		fmt.Fprintf(&report, "%s %s  ", name, m.Round(time.Microsecond))
+	}
+	t.Logf("medians: %s", &report)
+	if most > 3*least+5*time.Millisecond {
+		t.Errorf("the medians are far apart: %s", &report)
+	}
+}
+
+func TestAPartnerIsTakenFromItsAddressesOnly(t *testing.T) {
+	eachGate(t, func(t *testing.T, g *gate) {
+		g.settings(t, "acme", func(s *partners.Settings) {
+			s.AllowedIPs = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/28"), netip.MustParsePrefix("2001:db8::/32")}
+		})
+		for from, allowed := range map[string]bool{
+			"198.51.100.7:1": true, "[2001:db8::7]:1": true, "[::ffff:198.51.100.7]:1": true, "198.51.100.16:1": false, "[2001:db9::1]:1": false,
+			"127.0.0.1:1": false, "@": false,
+		} {
+			if allowed {
+				g.grant(t, review, nil, "source", from, "X-Forwarded-For", "203.0.113.1")
+			} else {
+				g.refuse(t, key(orders.KeyAuthFailed), review, nil, "source", from, "X-Forwarded-For", "198.51.100.7")
+			}
+		}
+	})
+}
+
+func TestAReplacedKeyVerifiesForADayMore(t *testing.T) {
+	eachGate(t, func(t *testing.T, g *gate) {
+		if _, err := g.UpdatePartner(t.Context(), "acme", func(p *partners.Partner) error {
+			p.OldPublicKey, p.OldKeyUntil, p.PublicKey = p.PublicKey, time.Now().Add(partners.KeyOverlap), keys()[2].PublicPEM()
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		changed := g.acme
+		changed.key = keys()[2]
+		g.granted(t, review, post(t, g.handler, review, changed.body(t, review, nil)))
+		g.grant(t, review, nil)
+		g.set(t, "UPDATE partners SET old_key_until = $1", ago(0))
+		g.refuse(t, key(orders.KeyAuthFailed), review, nil)
+		g.granted(t, review, post(t, g.handler, review, changed.body(t, review, nil)))
+		// The gateway's own signature is nobody's.
+		own := g.acme
+		own.key = keys()[0]
+		checkRefusal(t, review, key(orders.KeyAuthFailed), "en", post(t, g.handler, review, own.body(t, review, nil)))
+		own.code = "nobody"
+		checkRefusal(t, review, key(orders.KeyAuthFailed), "en", post(t, g.handler, review, own.body(t, review, nil)))
+	})
+}
+
+func TestAWebhookSecretCountsUntilItIsRevoked(t *testing.T) {
+	eachGate(t, func(t *testing.T, g *gate) {
+		values := map[string]string{"active": g.acme.webhookSecret}
+		for _, name := range []string{"pending", "retiring", "retired", "revoked"} {
+			values[name] = "whsec_" + strings.Repeat(name[:1], 10) + name + strings.Repeat("x", 30-len(name)) + "AAA="
+			s := g.secret("acme", values[name], partners.SecretState(name))
+			if name == "retired" {
+				s.State = partners.SecretRetiring
+			}
+			if err := g.AddSecret(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			until := ago(-time.Hour)
+			if name == "retired" {
+				until = ago(time.Second)
+			}
+			g.set(t, "UPDATE secrets SET state = $1, retires_at = $2 WHERE id = $3", string(s.State), until, s.ID)
+		}
+		for name, good := range map[string]bool{"active": true, "pending": true, "retiring": true, "retired": false, "revoked": false} {
+			change := members{"webhookSecretKey": values[name]}
+			if good {
+				g.grant(t, review, change)
+			} else {
+				g.refuse(t, key(orders.KeyWebhookSecretInvalid), review, change)
+			}
+		}
+		other := g.account(t, "globex", keys()[2])
+		for _, wrong := range []string{other.webhookSecret, g.acme.webhookSecret + "=", strings.ToUpper(g.acme.webhookSecret), " " + g.acme.webhookSecret} {
+			g.refuse(t, key(orders.KeyWebhookSecretInvalid), review, members{"webhookSecretKey": wrong})
+		}
+	})
+}
