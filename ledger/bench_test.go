@@ -14,6 +14,8 @@ import (
 
 const day = 24 * time.Hour
 
+type ticket = delivery.Ticket
+
 // store appends an event and fails the test if the ledger refuses it.
 func store(t *testing.T, b *ledgertest.Bench, e delivery.NewEvent) delivery.Appended {
 	t.Helper()

@@ -10,9 +10,6 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// MaxBatch is how many operations a transaction takes.
-const MaxBatch = maxBatch
-
 // TogetherIn lets start hand over n operations, in goroutines of its own, that
 // then share one transaction.
 func (l *Ledger) TogetherIn(n int, start func(), gathered ...func()) {

@@ -202,38 +202,56 @@ func (b *Bench) Count(t TB, query string, args ...any) (n int) {
 	return n
 }
 
-// CheckWindows fails the test unless every window counts exactly what the
-// deliveries say, every delivery's times fit its state and every endpoint's
-// sequence is without gaps.
+// CheckWindows fails the test unless CheckCounts holds and every endpoint's
+// sequence, as long as nothing of it was deleted, is without gaps.
 func (b *Bench) CheckWindows(t TB) {
 	t.Helper()
-	for promise, query := range map[string]string{
-		"a window counts what its deliveries say": `SELECT w.endpoint_id FROM windows w WHERE
-			used <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state IN ('queued', 'sending'))
-			OR waiting_first <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane = 0)
-			OR waiting_again <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane > 0)`,
-		"a delivery's times fit its state": `SELECT id FROM deliveries WHERE (due_at IS NOT NULL) <> (state = 'pending')
-			OR (queued_at IS NOT NULL) <> (state IN ('queued', 'sending'))
-			OR (finished_at > 0) <> (state IN ('delivered', 'exhausted', 'cancelled'))`,
-		"a sequence has no gaps": `SELECT w.endpoint_id FROM windows w JOIN
-			(SELECT endpoint_id, COUNT(*) AS n, COUNT(DISTINCT sequence) AS numbers, MAX(sequence) AS newest FROM deliveries
-			WHERE replay_of = '' AND sequence > 0 GROUP BY endpoint_id) d ON d.endpoint_id = w.endpoint_id
-			WHERE n <> numbers OR n <> newest OR n <> next_sequence - 1`,
-	} {
-		rows, err := b.Raw.QueryContext(t.Context(), query)
-		if err != nil {
+	b.CheckCounts(t)
+	b.findNone(t, "a sequence has no gaps", `SELECT w.endpoint_id FROM windows w JOIN
+		(SELECT endpoint_id, COUNT(*) AS n, COUNT(DISTINCT sequence) AS numbers, MAX(sequence) AS newest FROM deliveries
+		WHERE replay_of = '' AND sequence > 0 GROUP BY endpoint_id) d ON d.endpoint_id = w.endpoint_id
+		WHERE n <> numbers OR n <> newest OR n <> next_sequence - 1`)
+}
+
+// CheckCounts fails the test unless every window counts exactly what the
+// deliveries say, and every delivery's times fit its state.
+func (b *Bench) CheckCounts(t TB) {
+	t.Helper()
+	b.findNone(t, "a window counts what its deliveries say", `SELECT w.endpoint_id FROM windows w WHERE
+		used <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state IN ('queued', 'sending'))
+		OR waiting_first <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane = 0)
+		OR waiting_again <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane > 0)`)
+	b.findNone(t, "a delivery's times fit its state", `SELECT id FROM deliveries WHERE (due_at IS NOT NULL) <> (state = 'pending')
+		OR (queued_at IS NOT NULL) <> (state IN ('queued', 'sending'))
+		OR (finished_at > 0) <> (state IN ('delivered', 'exhausted', 'cancelled'))`)
+}
+
+// CheckAttempts fails the test unless the attempts of each delivery that is
+// over are numbered from 1 without gaps, as many as were begun.
+func (b *Bench) CheckAttempts(t TB) {
+	t.Helper()
+	b.findNone(t, "attempts are numbered without gaps", `SELECT d.id FROM deliveries d LEFT JOIN
+		(SELECT delivery_id, COUNT(*) AS n, MIN(number) AS lowest, MAX(number) AS newest FROM attempts GROUP BY delivery_id) a
+		ON a.delivery_id = d.id WHERE d.finished_at > 0
+		AND (d.attempts <> COALESCE(n, 0) OR COALESCE(newest, 0) <> COALESCE(n, 0) OR COALESCE(lowest, 1) <> 1)`)
+}
+
+// findNone fails the test for each id that query finds.
+func (b *Bench) findNone(t TB, promise, query string) {
+	t.Helper()
+	rows, err := b.Raw.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("broken promise: %s: %s", promise, id)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
+		t.Errorf("broken promise: %s: %s", promise, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

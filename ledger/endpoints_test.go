@@ -1,0 +1,238 @@
+package ledger_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+func TestEndpointsAreCreatedChangedListedAndRemoved(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8, webhook.TopupCard)
+		if w := e.Window; w.MaxInFlight != 8 || w.Grown != webhook.StartWindow || w.NextSequence != 1 || !w.Open() {
+			t.Errorf("window %+v", w)
+		}
+		other := b.Endpoint(t, "acme", 1)
+		same(t, "grown", other.Window.Grown, 1)
+		changed, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
+			e.URL, e.Types, e.Description, e.Window.MaxInFlight = "https://new.example.com/", nil, "new", 4
+			return nil
+		})
+		if err != nil || !changed.UpdatedAt.After(e.UpdatedAt) {
+			t.Errorf("changed at %v (%v)", changed.UpdatedAt, err)
+		}
+		got, err := b.Ledger.Endpoint(t.Context(), e.ID)
+		if err != nil || got.URL != "https://new.example.com/" || got.Types != nil || got.Description != "new" || got.Window.MaxInFlight != 4 {
+			t.Errorf("endpoint %+v (%v)", got, err)
+		}
+		refusal := webhook.Invalid("/url", "must be better")
+		_, err = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.URL = "worse"; return refusal })
+		if !errors.Is(err, refusal) {
+			t.Errorf("refusal %v", err)
+		}
+		list := func() (ids []string) {
+			found, err := b.Endpoints(t.Context(), "acme")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range found {
+				ids = append(ids, e.ID)
+			}
+			return ids
+		}
+		same(t, "endpoints", list(), []string{e.ID, other.ID})
+		urls, err := b.EndpointURLs(t.Context(), 10)
+		same(t, "URLs", []any{urls, err}, []any{[]string{"https://new.example.com/", other.URL}, error(nil)})
+
+		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "endpoints", list(), []string{other.ID})
+		wantKind(t, b.RemoveEndpoint(t.Context(), e.ID), webhook.KindNotFound)
+		_, err = b.Ledger.Endpoint(t.Context(), e.ID)
+		wantKind(t, err, webhook.KindNotFound)
+		_, err = b.UpdateEndpoint(t.Context(), e.ID, func(*webhook.Endpoint) error { return nil })
+		wantKind(t, err, webhook.KindNotFound)
+		_, err = b.Endpoints(t.Context(), "nobody")
+		wantKind(t, err, webhook.KindNotFound)
+		_, err = b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: "ep_x", PartnerCode: "nobody"})
+		wantKind(t, err, webhook.KindNotFound)
+	})
+}
+
+func TestAPartnerHasTwentyEndpointsAtMost(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "other")
+		created := make(chan error, partners.MaxEndpoints+4)
+		for range cap(created) { // however many ask at once
+			go func() {
+				_, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
+					CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 1}})
+				created <- err
+			}()
+		}
+		refused := 0
+		for range cap(created) {
+			if err := <-created; err != nil {
+				wantKind(t, err, webhook.KindConflict)
+				refused++
+			}
+		}
+		same(t, "refused", refused, 4)
+		b.Endpoint(t, "other", 1)
+		found, err := b.Endpoints(t.Context(), "acme")
+		if err != nil || len(found) != partners.MaxEndpoints {
+			t.Fatalf("%d endpoints (%v)", len(found), err)
+		}
+		if err := b.RemoveEndpoint(t.Context(), found[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		b.Endpoint(t, "acme", 1)
+	})
+}
+
+// A partner's events that came before its first endpoint wait for it.
+func TestHomelessDeliveriesAreAdoptedInOrderByTheFirstThatTakesThem(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "other")
+		topups := storeMany(t, b, "acme", 3)
+		card := store(t, b, typed("acme", webhook.CreateCard, "card_1", "Init")).DeliveryIDs[0]
+		topups = append(topups, storeMany(t, b, "acme", 2)...)
+		theirs := storeMany(t, b, "other", 1)[0]
+		d := look(t, b, card)
+		if d.State != webhook.Pending || d.EndpointID != "" || d.Sequence != 0 {
+			t.Errorf("delivery %+v", d)
+		}
+		none(t, b)
+
+		b.Endpoint(t, "acme", 8, webhook.ProfileUpdated) // takes none of them
+		none(t, b)
+		e := b.Endpoint(t, "acme", 8, webhook.TopupCard)
+		b.CheckWindows(t)
+		for i, id := range topups {
+			d := look(t, b, id)
+			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{e.ID, i + 1})
+		}
+		same(t, "the card's endpoint", look(t, b, card).EndpointID, "")
+		if sent := drain(t, b); !slices.Equal(sent, topups) {
+			t.Errorf("sent %v, want %v", sent, topups)
+		}
+		same(t, "next sequence", windowOf(t, b, e.ID).NextSequence, 6)
+
+		all := b.Endpoint(t, "acme", 8)
+		b.Endpoint(t, "acme", 8)
+		d = look(t, b, card)
+		same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{all.ID, 1})
+		same(t, "another partner's", look(t, b, theirs).EndpointID, "")
+		drain(t, b)
+		b.CheckWindows(t)
+	})
+}
+
+func TestAnyNumberOfHomelessDeliveriesIsAdopted(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		ids := storeMany(t, b, "acme", 1020)
+		e := b.Endpoint(t, "acme", 256)
+		if w := windowOf(t, b, e.ID); w.NextSequence != 1021 || w.Used+w.WaitingFirst != 1020 {
+			t.Errorf("window %+v", w)
+		}
+		same(t, "last sequence", look(t, b, ids[1019]).Sequence, 1020)
+		b.CheckWindows(t)
+	})
+}
+
+// An event and the partner's first endpoint can cross.
+func TestWhatCrossedItsEndpointIsAdoptedLater(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		ids := storeMany(t, b, "acme", 2)
+		first := b.Endpoint(t, "acme", 8, webhook.CreateCard)
+		second := b.Endpoint(t, "acme", 8, webhook.CreateCard)
+		if err := b.AdoptHomeless(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "endpoint", look(t, b, ids[0]).EndpointID, "")
+		for _, e := range []webhook.Endpoint{second, first} {
+			set(t, b, e.ID, func(e *webhook.Endpoint) { e.Types = nil })
+		}
+		if err := b.AdoptHomeless(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			d := look(t, b, id)
+			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{first.ID, i + 1})
+		}
+		same(t, "tickets", len(b.Tickets()), 2)
+		b.CheckWindows(t)
+	})
+}
+
+func TestWhatWaitsForARemovedEndpointEndsCancelled(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 3)
+		retry := storeMany(t, b, "acme", 1)[0]
+		send(t, b, b.Tickets(), failed, retryAt(time.Now().Add(time.Hour)))
+		begun := storeMany(t, b, "acme", 2)
+		tickets := b.Tickets()
+		first, second := take(t, b, tickets[0]), take(t, b, tickets[1])
+		waiting := storeMany(t, b, "acme", 620)
+		set(t, b, e.ID, pause)
+		set(t, b, e.ID, resume) // hands out what fits
+		queued := b.Tickets()
+		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+			t.Fatal(err)
+		}
+		none(t, b)
+		b.CheckWindows(t)
+		for _, id := range append(waiting[1:], retry) {
+			d := look(t, b, id)
+			if d.State != webhook.Cancelled && !slices.ContainsFunc(queued, func(q ticket) bool { return q.DeliveryID == id }) {
+				t.Fatalf("%s is %s", id, d.State)
+			}
+		}
+		same(t, "reason", look(t, b, retry).Reason, "its endpoint was removed")
+
+		// In flight: one fails and is not tried again, one ends well.
+		record(t, b, first, failed, retryAt(time.Now()))
+		record(t, b, second, ok, delivered)
+		same(t, "in flight", []any{look(t, b, begun[0]).State, look(t, b, begun[1]).State}, []any{webhook.Cancelled, webhook.Delivered})
+		// Queued: cancelled when a worker comes for it, unsent.
+		for _, q := range queued {
+			refused(t, b, q)
+		}
+		b.Settle()
+		none(t, b)
+		same(t, "unfinished", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE finished_at = 0"), 0)
+		same(t, "attempts", b.Count(t, "SELECT COUNT(*) FROM attempts"), 3)
+		b.CheckWindows(t)
+	})
+}
+
+// An event may be on its way into the ledger while its endpoint is removed.
+func TestWhatCrossedARemovalIsCancelledLater(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8)
+		set(t, b, e.ID, pause)
+		ids := storeMany(t, b, "acme", 2)
+		change(t, b, "UPDATE windows SET removed = $1", true)
+		change(t, b, "UPDATE endpoints SET removed_at = 1")
+		if err := b.CancelRemoved(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			same(t, "state", look(t, b, id).State, webhook.Cancelled)
+		}
+		b.CheckWindows(t)
+	})
+}

@@ -1,0 +1,228 @@
+package ledger_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// schemaOf describes tables and indexes in words that both databases share.
+func schemaOf(t *testing.T, b *ledgertest.Bench) (described []string) {
+	t.Helper()
+	columns := `SELECT m.name || ' ' || c.name || ' ' || c.type || ' ' || CASE WHEN c."notnull" OR c.pk > 0 THEN 'set' ELSE 'null' END || ' key ' || c.pk
+		FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`
+	indexes := `SELECT 'index ' || name || ' of ' || tbl_name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'sqlite_%'`
+	if !b.Embedded() {
+		columns = `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) || ' ' || CASE WHEN a.attnotnull THEN 'set' ELSE 'null' END ||
+			' key ' || COALESCE(array_position(i.indkey::int2[], a.attnum) + 1, 0)
+			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+			LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
+		indexes = `SELECT 'index ' || x.relname || ' of ' || c.relname FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_class c ON c.oid = i.indrelid
+			WHERE c.relnamespace = current_schema()::regnamespace AND NOT c.relispartition AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)`
+	}
+	types := strings.NewReplacer(" bigint ", " INTEGER ", " integer ", " INTEGER ", " smallint ", " INTEGER ", " BIGINT ", " INTEGER ",
+		" text ", " TEXT ", " bytea ", " BLOB ", " boolean ", " BOOLEAN ")
+	for _, query := range []string{columns, indexes} {
+		list, err := b.Raw.QueryContext(t.Context(), query+" ORDER BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for list.Next() {
+			var line string
+			if err := list.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(line, "ledgerhook_migrations") { // goose's own
+				described = append(described, types.Replace(line))
+			}
+		}
+		if err := errors.Join(list.Err(), list.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return described
+}
+
+func TestBothDatabasesHaveTheSameSchema(t *testing.T) {
+	var steps [2][]string
+	var schemas [2]map[string]bool
+	for i, driver := range ledgertest.Drivers {
+		b := ledgertest.New(t, driver)
+		var found []ledger.Migration
+		closed(t, b, func() {
+			var err error
+			if found, err = ledger.Migrations(t.Context(), b.Options); err != nil || len(found) == 0 {
+				t.Fatalf("steps %v (%v)", found, err)
+			}
+		})
+		for _, m := range found {
+			if m.AppliedAt.IsZero() {
+				t.Errorf("%s on %s is pending", m.Name, driver)
+			}
+			steps[i] = append(steps[i], fmt.Sprint(m.Version, " ", m.Name))
+		}
+		schemas[i] = map[string]bool{}
+		for _, line := range schemaOf(t, b) {
+			schemas[i][line] = true
+		}
+	}
+	if diff := cmp.Diff(steps[0], steps[1]); diff != "" {
+		t.Errorf("steps (-%s +%s):\n%s", ledgertest.Drivers[0], ledgertest.Drivers[1], diff)
+	}
+	if diff := cmp.Diff(schemas[0], schemas[1]); diff != "" {
+		t.Errorf("schema (-%s +%s):\n%s", ledgertest.Drivers[0], ledgertest.Drivers[1], diff)
+	}
+}
+
+// closed runs do while the ledger is closed: SQLite is alone on its folder.
+func closed(t *testing.T, b *ledgertest.Bench, do func()) {
+	t.Helper()
+	if err := b.Ledger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	do()
+	b.Reopen(t)
+}
+
+func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
+	for _, driver := range ledgertest.Drivers {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			o := ledgertest.Options(t, driver)
+			wantBlank := func(want bool) {
+				t.Helper()
+				blank, err := ledger.Blank(t.Context(), o)
+				same(t, "blank", []any{blank, err}, []any{want, error(nil)})
+			}
+			wantBlank(true)
+			if _, err := ledger.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "ledgerhook migrate") {
+				t.Errorf("a blank database is opened: %v", err)
+			}
+			up := func() (applied int) {
+				t.Helper()
+				applied, err := ledger.Migrate(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return applied
+			}
+			steps, err := ledger.Migrations(t.Context(), o)
+			if err != nil || !steps[0].AppliedAt.IsZero() {
+				t.Errorf("steps before the first %v (%v)", steps, err)
+			}
+			same(t, "steps applied", up(), len(steps))
+			same(t, "steps applied again", up(), 0)
+			wantBlank(false)
+			if err := ledger.MigrateDown(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ledger.Open(t.Context(), o); err == nil {
+				t.Error("a database without schema is opened")
+			}
+			same(t, "steps applied after all were taken back", up(), len(steps))
+			l, err := ledger.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func openRaw(t *testing.T, o ledger.Options) *sql.DB {
+	t.Helper()
+	driver, address := "pgx", o.DatabaseURL
+	if address == "" {
+		driver, address = "sqlite", filepath.Join(o.DataDir, "ledger.db")
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestAForeignDatabaseIsRefusedAndLeftAlone(t *testing.T) {
+	for _, driver := range ledgertest.Drivers {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			o := ledgertest.Options(t, driver)
+			db := openRaw(t, o)
+			if _, err := db.ExecContext(t.Context(), "CREATE TABLE invoices (id INTEGER)"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ledger.Migrate(t.Context(), o); err == nil || !strings.Contains(err.Error(), "not Ledgerhook's") {
+				t.Errorf("a foreign database is migrated: %v", err)
+			}
+			if _, err := ledger.Open(t.Context(), o); err == nil {
+				t.Error("a foreign database is opened")
+			}
+			tables := "SELECT COUNT(*) FROM sqlite_master"
+			if driver == "postgres" {
+				tables = "SELECT COUNT(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+			}
+			var n int
+			if err := db.QueryRowContext(t.Context(), tables).Scan(&n); err != nil || n != 1 {
+				t.Errorf("the foreign database holds %d tables (%v)", n, err)
+			}
+		})
+	}
+}
+
+func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, $1)", true)
+		closed(t, b, func() {
+			if _, err := ledger.Migrate(t.Context(), b.Options); err == nil || !strings.Contains(err.Error(), "99999") {
+				t.Errorf("a newer schema is migrated: %v", err)
+			}
+			if _, err := ledger.Open(t.Context(), b.Options); err == nil || !strings.Contains(err.Error(), "newer") {
+				t.Errorf("a newer schema is opened: %v", err)
+			}
+			change(t, b, "DELETE FROM ledgerhook_migrations WHERE version_id = 99999")
+		})
+	})
+}
+
+func TestADataDirectoryHasOneProcessAtATime(t *testing.T) {
+	b := ledgertest.New(t, "sqlite")
+	for range 2 {
+		_, err := ledger.Open(t.Context(), b.Options)
+		if !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d:", os.Getpid())) {
+			t.Errorf("a second holder: %v", err)
+		}
+		if _, err := ledger.Migrate(t.Context(), b.Options); !errors.Is(err, ledger.ErrInUse) {
+			t.Errorf("a migration beside it: %v", err)
+		}
+	}
+	if err := b.Ledger.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.Reopen(t)
+}
+
+func TestADatabaseThatCannotBeReachedIsUnavailable(t *testing.T) {
+	_, err := ledger.Open(t.Context(), ledger.Options{DatabaseURL: "postgres://nobody:hidden@127.0.0.1:1/none"})
+	wantKind(t, err, webhook.KindUnavailable)
+	if err != nil && strings.Contains(err.Error(), "hidden") {
+		t.Errorf("the error holds the password: %v", err)
+	}
+	_, err = ledger.Open(t.Context(), ledger.Options{DatabaseURL: "postgres://nobody:hidden@host:port/none"})
+	if err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("an address that is none: %v", err)
+	}
+}

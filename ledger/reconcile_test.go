@@ -1,0 +1,124 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+func TestWhatDeadWorkersWereSendingIsFound(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8)
+		change(t, b, "UPDATE windows SET grown = 8")
+		probe := ledgertest.NewEvent("acme", "test", "Pending")
+		probe.Event.Test, probe.EndpointID = true, e.ID
+		storeMany(t, b, "acme", 4)
+		store(t, b, probe)
+		began := time.Now()
+		claimedBy := map[string]string{}
+		tickets := b.Tickets()
+		for i, w := range []string{"wrk_alive", "wrk_dead", "wrk_unheard", "wrk_own", "wrk_dead"} {
+			if w != "wrk_unheard" {
+				if err := b.Heartbeat(t.Context(), w, "host"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, claimed, err := b.Claim(t.Context(), tickets[i], w); !claimed || err != nil {
+				t.Fatal(claimed, err)
+			}
+			claimedBy[w] += tickets[i].DeliveryID
+		}
+		abandoned := func(claimedBefore time.Time) (by string) {
+			t.Helper()
+			found, err := b.Abandoned(t.Context(), "wrk_own", claimedBefore, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range found {
+				by += f.WorkerID + " "
+				if f.ClaimedAt.Before(began.Add(-time.Second)) || f.Job.Delivery.State != webhook.Sending || f.Job.Delivery.Attempts != 1 ||
+					f.Job.Event.Test != (f.Job.Delivery.Trigger == webhook.TriggerTest) || f.Job.Trigger != f.Job.Delivery.Trigger {
+					t.Errorf("in flight %+v", f)
+				}
+			}
+			return by
+		}
+		same(t, "while all that were heard of live", abandoned(began.Add(-time.Hour)), "wrk_unheard ")
+		change(t, b, "UPDATE workers SET seen_at = seen_at - 6000000 WHERE id = 'wrk_dead'")
+		same(t, "after six seconds of silence", abandoned(began.Add(-time.Hour)), "wrk_dead wrk_unheard wrk_dead ")
+		same(t, "its own from before", abandoned(time.Now().Add(time.Minute)), "wrk_dead wrk_unheard wrk_own wrk_dead ")
+		if err := b.Heartbeat(t.Context(), "wrk_dead", "host"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "after a sign of life", abandoned(began.Add(-time.Hour)), "wrk_unheard ")
+		if err := b.Farewell(t.Context(), "wrk_alive"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "after a farewell", abandoned(began.Add(-time.Hour)), "wrk_alive wrk_unheard ")
+		if err := b.EndLeases(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "after all leases ended", abandoned(began.Add(-time.Hour)), "wrk_alive wrk_dead wrk_unheard wrk_dead ")
+		b.CheckWindows(t)
+	})
+}
+
+func TestALostTicketIsReplacedByOneOfTheNextGeneration(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		change(t, b, "UPDATE windows SET grown = 8")
+		storeMany(t, b, "acme", 4)
+		tickets := b.Tickets()
+		before := time.Now()
+		queued, err := b.Queued(t.Context(), 3)
+		if err != nil || len(queued) != 3 || queued[0].DeliveryID != tickets[0].DeliveryID || queued[0].At.After(before) ||
+			queued[0].EndpointID == "" || queued[0].Generation != 1 {
+			t.Fatalf("queued %+v (%v)", queued, err)
+		}
+		take(t, b, tickets[1])
+		lost := append(tickets[:3:3], delivery.Ticket{DeliveryID: "dlv_none", Generation: 1})
+		n, err := b.Requeue(t.Context(), lost)
+		if n != 2 || err != nil {
+			t.Fatalf("requeued %d (%v)", n, err)
+		}
+		again := b.Tickets()
+		same(t, "new tickets", len(again), 2)
+		refused(t, b, tickets[0])
+		same(t, "attempts", take(t, b, again[0]).Delivery.Attempts, 1)
+		if n, err := b.Requeue(t.Context(), lost); n != 0 || err != nil {
+			t.Errorf("requeued %d of the old ones (%v)", n, err)
+		}
+		if n, err := b.Requeue(t.Context(), nil); n != 0 || err != nil {
+			t.Errorf("requeued %d of none (%v)", n, err)
+		}
+		queued, err = b.Queued(t.Context(), 10)
+		if err != nil || len(queued) != 2 || queued[0].DeliveryID != tickets[3].DeliveryID { // the longest first
+			t.Errorf("queued %+v (%v)", queued, err)
+		}
+		b.CheckWindows(t)
+	})
+}
+
+func TestTheEpochOfAShardIsRemembered(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		for _, epoch := range []string{"", "one", "two"} {
+			if epoch != "" {
+				if err := b.SetQueueEpoch(t.Context(), "deliver-0", epoch); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := b.QueueEpoch(t.Context(), "deliver-0")
+			same(t, "epoch", []any{got, err}, []any{epoch, error(nil)})
+		}
+		got, err := b.QueueEpoch(t.Context(), "deliver-1")
+		same(t, "another shard's", []any{got, err}, []any{"", error(nil)})
+		if skew, err := b.ClockSkew(t.Context()); err != nil || skew.Abs() > time.Minute {
+			t.Errorf("skew %v (%v)", skew, err)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package ledger_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+const kept = 30 * day
+
+// retain cleans up as it will be done in days from now.
+func retain(t *testing.T, b *ledgertest.Bench, days int) {
+	t.Helper()
+	if err := b.Retain(t.Context(), time.Now().AddDate(0, 0, days), kept); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rows(t *testing.T, b *ledgertest.Bench) (counts []int) {
+	t.Helper()
+	for _, table := range []string{"events", "deliveries", "attempts", "idempotency_keys", "objects"} {
+		counts = append(counts, b.Count(t, "SELECT COUNT(*) FROM "+table))
+	}
+	return counts
+}
+
+func TestWhatIsOverGoesAfterItsTime(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8, webhook.TopupCard)
+		storeMany(t, b, "acme", 2)
+		drain(t, b)
+		store(t, b, typed("acme", webhook.CreateCard, "card_1", "Init")) // filtered: an event alone
+		all := []int{3, 2, 2, 3, 3}
+		same(t, "rows", rows(t, b), all)
+		retain(t, b, 29)
+		same(t, "rows after 29 days", rows(t, b), all)
+		retain(t, b, 31)
+		same(t, "rows after 31 days", rows(t, b), []int{0, 0, 0, 0, 0})
+		b.CheckCounts(t)
+	})
+}
+
+func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "lonely")
+		e := b.Endpoint(t, "acme", 8)
+		sending := storeMany(t, b, "acme", 1)[0]
+		job := take(t, b, one(t, b))
+		storeMany(t, b, "acme", 1)
+		send(t, b, b.Tickets(), failed, retryAt(time.Now().Add(time.Hour)))
+		set(t, b, e.ID, pause)
+		ids := storeMany(t, b, "acme", 520)
+		ids = append(ids, storeMany(t, b, "lonely", 3)...)
+		retain(t, b, 31)
+		if w := windowOf(t, b, e.ID); w.WaitingFirst != 0 || w.WaitingAgain != 0 || w.Used != 1 {
+			t.Errorf("window %+v", w)
+		}
+		b.CheckCounts(t)
+		// What is being sent is not over: it keeps its event, and on PostgreSQL its whole day.
+		same(t, "state", look(t, b, sending).State, webhook.Sending)
+		if _, err := b.Event(t.Context(), job.Delivery.EventID); err != nil {
+			t.Error(err)
+		}
+		if !b.Embedded() {
+			for _, id := range ids {
+				if d := look(t, b, id); d.State != webhook.Cancelled || d.Reason != "expired" {
+					t.Fatalf("delivery %+v", d)
+				}
+			}
+		}
+		record(t, b, job, ok, delivered)
+		retain(t, b, 31)
+		same(t, "rows", rows(t, b)[:3], []int{0, 0, 0})
+		b.CheckCounts(t)
+	})
+}
+
+func TestAnEventStaysWhileAReplayOfItIsUnfinished(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8)
+		old := storeMany(t, b, "acme", 1)[0]
+		drain(t, b)
+		set(t, b, e.ID, pause)
+		replay, err := b.RetryDelivery(t.Context(), old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// As if the replay had been asked for three days later.
+		later := webhook.TimeBound(webhook.DeliveryPrefix, time.Now().AddDate(0, 0, 3))
+		change(t, b, "UPDATE deliveries SET id = $1 WHERE id = $2", later, replay)
+		retain(t, b, 32)
+		set(t, b, e.ID, resume)
+		job := take(t, b, one(t, b))
+		if job.Delivery.ID != later || len(job.Event.Data) == 0 {
+			t.Errorf("job %+v", job)
+		}
+		record(t, b, job, ok, delivered)
+		retain(t, b, 40)
+		same(t, "rows", rows(t, b)[:3], []int{0, 0, 0})
+		b.CheckCounts(t)
+	})
+}
+
+func TestADayInUseKeepsNoOtherDay(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	storeMany(t, b, "acme", 1)
+	take(t, b, one(t, b))
+	today := time.Now().UTC()
+	retain(t, b, 34)
+	for ahead, want := range []int{3, 0, 0, 0} {
+		suffix := today.AddDate(0, 0, ahead).Format("20060102")
+		same(t, "tables of day "+suffix, b.Count(t, `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()
+			AND tablename IN ('events_' || $1, 'deliveries_' || $1, 'attempts_' || $1)`, suffix), want)
+	}
+}
+
+func TestPartitionsAreMadeAgainAndAgainAndByManyAtOnce(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		ledgers := []*ledger.Ledger{b.Ledger}
+		if !b.Embedded() {
+			ledgers = append(ledgers, b.Another(t), b.Another(t))
+		}
+		count := func() int {
+			if b.Embedded() {
+				return 0
+			}
+			return b.Count(t, `SELECT COUNT(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
+		}
+		for days := range 3 {
+			var wg sync.WaitGroup
+			for _, l := range ledgers {
+				wg.Go(func() {
+					if err := l.EnsurePartitions(t.Context(), time.Now().AddDate(0, 0, days)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if !b.Embedded() {
+				same(t, "partitions", count(), 3*(8+days+1))
+			}
+		}
+	})
+}
+
+// Rows of a day without partition lie in the default one. Their day cannot be
+// made any more, the others can.
+func TestADayThatCannotBeMadeKeepsNoOtherFromIt(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	e := ledgertest.NewEvent("acme", "tp_1", "Pending")
+	at := time.Now().UTC().AddDate(0, 0, 20)
+	e.Event.ID = webhook.TimeBound(webhook.EventPrefix, at)
+	store(t, b, e)
+	err := b.EnsurePartitions(t.Context(), at)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("events for %s", at.Format(time.DateOnly))) {
+		t.Errorf("error %v", err)
+	}
+	same(t, "partitions", b.Count(t, `SELECT COUNT(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`), 3*(8+1+8)-1)
+	if _, err := b.Event(t.Context(), e.Event.ID); err != nil {
+		t.Error(err)
+	}
+}
