@@ -80,6 +80,68 @@ func TestAPartnersRequestIsSignedAndVerifies(t *testing.T) {
 	}
 }
 
+func TestAWrongRequestIsToldWhatItSigned(t *testing.T) {
+	private, public := keyPair(t)
+	_, another := keyPair(t)
+	pem, err := os.ReadFile(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signer.ParsePrivateKey(pem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ signed, public, says string }{
+		{"P1|An@example.com|VND|50000|USDT|sk", public, ""},
+		{"P1|An@example.com|VND|50000.00|USDT|sk", public, `fiatAmount was signed as "50000.00", not as "50000"`},
+		{"P1|An@example.com|50000|USDT|sk", public, "fiatCurrency was left out together with its bar"},
+		{"P1|an@example.com|VND|50000|USDT|sk", public, `userEmail was signed as "an@example.com"`},
+		{"P1|An@example.com|VND|50000|USDT|sk", another, "another key signed"},
+		{"P1|An@example.com|VND|50000|USDT|ks", public, "another secretKey was signed"},
+	} {
+		signature, err := key.Sign([]byte(test.signed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"partnerCode":"P1","userEmail":"An@example.com","cryptoCurrency":"USDT","fiatCurrency":"VND","fiatAmount":50000,"webhookSecretKey":"w","signature":"` + signature + `"}`
+		got := run(t, nil, body, "verify", "--operation", "review-cashout", "--public-key", test.public, "--secret", "sk", "-")
+		code := exitBadSignature
+		if test.says == "" {
+			code = exitOK
+		}
+		got.has(t, code, "")
+		if !strings.Contains(got.out, test.says) {
+			t.Errorf("signed %s: says %s, want %q", test.signed, got.out, test.says)
+		}
+	}
+}
+
+func TestAResponseVerifiesByTheGatewaysKey(t *testing.T) {
+	private, public := keyPair(t)
+	pem, err := os.ReadFile(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signer.ParsePrivateKey(pem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := key.Sign([]byte("O-1|CASHOUT|50000|SUCCESS|sk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"externalOrderId":"O-1","type":"CASHOUT","fiatAmount":50000,"status":"SUCCESS","paidAmount":1,"signature":"` + signature + `"}`
+	args := []string{"verify", "--response", "create-cashout", "--public-key", public, "--secret", "sk", "-"}
+	run(t, nil, body, args...).has(t, exitOK, "")
+	bad := run(t, nil, strings.Replace(body, "50000", "50001", 1), args...)
+	if bad.has(t, exitBadSignature, ""); !strings.Contains(bad.out, "O-1|CASHOUT|50001|SUCCESS|sk") {
+		t.Errorf("does not show what is signed: %s", bad.out)
+	}
+	run(t, nil, `{"externalOrderId":"O-1"}`, args...).has(t, exitFailed, "signature must be a string")
+	run(t, nil, body, "verify", "--response", "access-token", "--public-key", public, "--secret", "sk", "-").has(t, exitUsage, "--response must be one of verify, review-cashout")
+	run(t, nil, body, append(args, "--operation", "verify")...).has(t, exitUsage, "not both")
+}
+
 // shellArgument lets a shell read the curl line and returns what follows flag.
 func shellArgument(t *testing.T, out, flag string) string {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 func (c *cli) verify() *cobra.Command {
-	var keyFile, operation string
+	var keyFile, operation, response string
 	var secrets, headers []string
 	cmd := &cobra.Command{
 		Use:   "verify FILE|-",
@@ -26,12 +27,15 @@ the body, exactly as it came, or a whole HTTP request with its headers.
 Exits 7 when a signature is wrong. The age of the timestamp is told, not judged.
 
 With --operation it verifies a partner's request: --public-key is the partner's
-and --secret its secret key.`,
+and --secret its secret key. When the signature is wrong it says what was signed
+instead, if that can be told. With --response it verifies the gateway's response
+to an operation: --public-key is the gateway's, --secret the partner's secret key.`,
 		Example: `  ledgerhook verify --public-key gateway.pub.pem body.json
   ledgerhook verify --secret whsec_… request.http
   ledgerhook verify --secret whsec_… --header 'webhook-id: evt_…' \
     --header 'webhook-timestamp: 1700000000' --header 'webhook-signature: v1,…' body.json
-  ledgerhook verify --operation access-token --public-key partner.pub.pem --secret KEY body.json`,
+  ledgerhook verify --operation access-token --public-key partner.pub.pem --secret KEY body.json
+  ledgerhook verify --response create-cashout --public-key gateway.pub.pem --secret KEY answer.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if keyFile == "" && len(secrets) == 0 {
@@ -49,8 +53,13 @@ and --secret its secret key.`,
 			if err != nil {
 				return err
 			}
-			if operation != "" {
+			switch {
+			case operation != "" && response != "":
+				return usage("give --operation or --response, not both")
+			case operation != "":
 				return c.judgeRequest(signer.Operation(operation), got.body, public, secrets)
+			case response != "":
+				return c.judgeResponse(signer.Operation(response), got.body, public, secrets)
 			}
 			if err := checkSecrets(secrets); err != nil {
 				return err
@@ -59,10 +68,12 @@ and --secret its secret key.`,
 		},
 	}
 	cmd.Flags().StringVar(&operation, "operation", "", "the partner operation whose request FILE holds")
+	cmd.Flags().StringVar(&response, "response", "", "the partner operation whose response FILE holds")
 	cmd.Flags().StringVar(&keyFile, "public-key", "", "the gateway's public key, a PEM file")
 	cmd.Flags().StringArrayVar(&secrets, "secret", nil, "a webhook secret, whsec_…; may be given more than once")
 	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header of the request, 'name: value'; may be given more than once")
 	_ = cmd.MarkFlagFilename("public-key", "pem")
+	_ = cmd.RegisterFlagCompletionFunc("response", cobra.FixedCompletions(signedResponses(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("operation", cobra.FixedCompletions(operations(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -162,7 +173,8 @@ func (c *cli) judgeRequest(op signer.Operation, body []byte, public *rsa.PublicK
 		t.row("RSA signature", right, "by "+signer.KeyID(public))
 		return t.flush()
 	}
-	t.row("RSA signature", wrong, "signed by another key, or over another text than")
+	t.row("RSA signature", wrong, request.Explain(secrets[0], public))
+	t.row(cell{"", grey}, cell{"", grey}, "what is signed:")
 	for _, text := range request.Candidates(secrets[0]) {
 		t.row(cell{"", grey}, cell{"", grey}, text)
 	}
@@ -170,4 +182,39 @@ func (c *cli) judgeRequest(op signer.Operation, body []byte, public *rsa.PublicK
 		return err
 	}
 	return silent(exitBadSignature)
+}
+
+// signedResponses are the operations whose responses are signed.
+func signedResponses() (names []string) {
+	for _, op := range signer.Operations {
+		if signer.ResponseSlots(op) != nil {
+			names = append(names, string(op))
+		}
+	}
+	return names
+}
+
+// judgeResponse verifies the gateway's response to a partner operation.
+func (c *cli) judgeResponse(op signer.Operation, body []byte, public *rsa.PublicKey, secrets []string) error {
+	if !slices.Contains(signedResponses(), string(op)) {
+		return usage("--response must be one of %s", strings.Join(signedResponses(), ", "))
+	}
+	if public == nil || len(secrets) != 1 {
+		return usage("--response needs the gateway's --public-key and the partner's secret key as --secret")
+	}
+	text, signature, err := signer.ReadResponse(op, body, secrets[0])
+	if err != nil {
+		return fmt.Errorf("the response: %w", err)
+	}
+	t := c.table()
+	if err := signer.Verify(public, []byte(text), signature); err != nil {
+		t.row("RSA signature", wrong, "another key or secret, or the body is not what was sent; what is signed:")
+		t.row(cell{"", grey}, cell{"", grey}, text)
+		if err := t.flush(); err != nil {
+			return err
+		}
+		return silent(exitBadSignature)
+	}
+	t.row("RSA signature", right, "by "+signer.KeyID(public))
+	return t.flush()
 }
