@@ -22,6 +22,7 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
+	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -253,7 +254,8 @@ func (a *App) serve(context.Context) error {
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
 		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.ledger,
-		Token: a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
+		Mailbox: partners.NewMailbox(a.ledger, a.box),
+		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Metrics: ingest.NewMetrics(a.registry), Web: a.webMetrics, Log: a.log,
 	}).Handler()

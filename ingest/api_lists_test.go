@@ -11,18 +11,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
 // lists are the lists of the API with what names an item of each.
 var lists = map[string]string{
 	"/events": "eventId", "/deliveries": "deliveryId", "/partners": "partnerCode", "/partners/acme/secrets": "secretId",
-	"/partners/acme/endpoints": "endpointId", "/audit": "auditId", "/orders": "orderId", "/rates": "crypto",
+	"/partners/acme/endpoints": "endpointId", "/audit": "auditId", "/mailbox": "letterId", "/orders": "orderId", "/rates": "crypto",
 }
 
 func TestEveryListComesInPages(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
-		for _, path := range []string{"/events", "/deliveries", "/partners", "/orders", "/rates", "/audit"} {
+		for _, path := range []string{"/events", "/deliveries", "/partners", "/orders", "/rates", "/audit", "/mailbox"} {
 			a.want(t, 200, "GET", path, nil, `{"items":[],"nextCursor":null}`)
 		}
 		for i := range 5 {
@@ -31,6 +32,9 @@ func TestEveryListComesInPages(t *testing.T) {
 			a.endpoint(t, "acme", nil)
 			a.want(t, 201, "POST", "/partners/acme/secrets", nil)
 			a.Order(t, "acme", code, time.Hour)
+			if err := partners.NewMailbox(a.Ledger, a.box).Carry(t.Context(), partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: code + "@example.com"}, Code: "012345"}); err != nil {
+				t.Fatal(err)
+			}
 			a.want(t, 200, "PUT", "/rates/"+[]string{"USDT", "BTC", "ETH", "A1", "ZZ"}[i], `{"price":1,"network":"N"}`)
 			a.event(t, "acme", fmt.Sprint("tp_", i), "Pending")
 		}

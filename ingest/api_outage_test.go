@@ -117,7 +117,7 @@ func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
 		{"GET", "/endpoints/" + endpoint}, {"PATCH", "/endpoints/" + endpoint, `{}`}, {"DELETE", "/endpoints/" + endpoint},
 		{"POST", "/endpoints/" + endpoint + "/test"}, {"POST", "/endpoints/" + endpoint + "/pause"}, {"POST", "/endpoints/" + endpoint + "/resume"},
 		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
-		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20"}`}, {"GET", "/rates"}, {"GET", "/audit"},
+		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
 	} {
 		var body any
 		if request[2] != "" {

@@ -23,6 +23,7 @@ import (
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -97,7 +98,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	webMetrics := web.NewMetrics(a.registry)
 	handler := (&ingest.Internal{
-		Events: l, Deliveries: l, Partners: l, Secrets: l, Endpoints: l, Orders: l, Rates: l, Audit: l,
+		Events: l, Deliveries: l, Partners: l, Secrets: l, Endpoints: l, Orders: l, Rates: l, Mailbox: partners.NewMailbox(l, box), Audit: l,
 		Token: token, Key: keys()[0], Box: box,
 		Composer: delivery.NewComposer(keyring{}, box, delivery.NewMetrics(prometheus.NewRegistry())),
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),

@@ -77,6 +77,7 @@ type Internal struct {
 	Endpoints  Endpoints
 	Orders     Orders
 	Rates      Rates
+	Mailbox    Mailbox
 	Audit      Audit
 
 	Token    string      // bearer of every request
@@ -156,7 +157,8 @@ func (a *Internal) routes() map[string]web.HandlerFunc {
 		"PUT /internal/v1/rates/{crypto}": a.putRate,
 		"GET /internal/v1/rates":          a.listRates,
 
-		"GET /internal/v1/audit": a.listAudit,
+		"GET /internal/v1/mailbox": a.listLetters,
+		"GET /internal/v1/audit":   a.listAudit,
 	}
 }
 

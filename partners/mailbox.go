@@ -13,10 +13,11 @@ import (
 // MailboxLife is how long the development mailbox keeps a letter.
 const MailboxLife = 24 * time.Hour
 
-const letterPrefix = "ltr_"
+// LetterPrefix begins the id of a letter in the mailbox.
+const LetterPrefix = "ltr_"
 
 // LetterBound returns the smallest id of a letter that was made at t or later.
-func LetterBound(t time.Time) string { return webhook.TimeBound(letterPrefix, t) }
+func LetterBound(t time.Time) string { return webhook.TimeBound(LetterPrefix, t) }
 
 // KeptLetter is a letter in the development mailbox.
 type KeptLetter struct {
@@ -45,7 +46,7 @@ func NewMailbox(store MailboxStore, box *signer.Box) *Mailbox { return &Mailbox{
 
 // Carry implements Carrier.
 func (m *Mailbox) Carry(ctx context.Context, l Letter) error {
-	id := webhook.NewID(letterPrefix)
+	id := webhook.NewID(LetterPrefix)
 	return m.store.KeepLetter(ctx, KeptLetter{id, l.To, m.box.Seal("letter/"+id, []byte(l.Code)), time.Now()})
 }
 
