@@ -25,8 +25,9 @@ func PerMinute(n int) Rate { return Rate{time.Minute / time.Duration(n), n} }
 // cannot be reached each process limits by itself with the same numbers. It is
 // safe for concurrent use.
 type Limiter struct {
-	redis redis.Scripter
-	local localLimiter
+	redis    redis.Scripter
+	patience time.Duration // for redis, of one request
+	local    localLimiter
 
 	mu       sync.Mutex
 	redisOff time.Time // until when Redis is not asked
@@ -41,7 +42,7 @@ const (
 
 // NewLimiter returns a limiter that shares its limits through r; nil: with nobody.
 func NewLimiter(r redis.Scripter) *Limiter {
-	return &Limiter{redis: r, local: localLimiter{arrivals: map[string]time.Time{}}}
+	return &Limiter{redis: r, patience: redisPatience, local: localLimiter{arrivals: map[string]time.Time{}}}
 }
 
 // gcraScript is one step of GCRA by the clock of Redis, in microseconds. It
@@ -72,7 +73,7 @@ func (l *Limiter) Peek(ctx context.Context, key string, rate Rate) (ok bool, ret
 func (l *Limiter) step(ctx context.Context, key string, rate Rate, take bool) (ok bool, retryAfter time.Duration) {
 	now := time.Now()
 	if l.useRedis(now) {
-		asking, cancel := context.WithTimeout(ctx, redisPatience)
+		asking, cancel := context.WithTimeout(ctx, l.patience)
 		defer cancel()
 		wait, err := gcraScript.Run(asking, l.redis, []string{"ledgerhook:limit:{" + key + "}"},
 			rate.Interval.Microseconds(), rate.Burst, take).Int64()
