@@ -97,6 +97,8 @@ func holdsCardNumber(text string) bool {
 			if run++; run == 12 {
 				return true
 			}
+		case c < utf8.RuneSelf && unicode.IsLetter(c): // most of any text
+			run = 0
 		case unicode.IsSpace(c), unicode.IsControl(c), unicode.In(c, unicode.Pd, unicode.Cf), strings.ContainsRune("−._/", c):
 		default:
 			run = 0
