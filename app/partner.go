@@ -18,6 +18,7 @@ const mailTime = 5 * time.Second
 // mountPartnerAPI mounts what partners call and fetch.
 func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(mux)
+	mountDocs(mux)
 	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.ledger, a.box), a.log)
 	if err != nil {
 		return err

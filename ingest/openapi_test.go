@@ -20,16 +20,18 @@ import (
 	"ledgerhook/webhook"
 )
 
-// document is docs/openapi-internal.yaml, with its routes.
+// document is one of docs/openapi-*.yaml, with its routes.
 type document struct {
 	spec   *openapi3.T
 	mux    *http.ServeMux
 	routes map[string]*routers.Route // by pattern, as net/http writes them
 }
 
-var loadDocument = sync.OnceValues(func() (*document, error) {
+var loadDocument = sync.OnceValues(func() (*document, error) { return readDocument("../docs/openapi-internal.yaml") })
+
+func readDocument(file string) (*document, error) {
 	loader := openapi3.NewLoader()
-	spec, err := loader.LoadFromFile("../docs/openapi-internal.yaml")
+	spec, err := loader.LoadFromFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +47,9 @@ var loadDocument = sync.OnceValues(func() (*document, error) {
 		}
 	}
 	return d, nil
-})
+}
 
-func openDocument(t *testing.T) *document {
+func openDocument(t testing.TB) *document {
 	t.Helper()
 	d, err := loadDocument()
 	if err != nil {
@@ -127,7 +129,7 @@ func checkFields(t *testing.T, at string, fields []webhook.Field, documented *op
 // check holds one exchange against the document: the answer always, the
 // request if all of it was granted. Requests that no route takes are not
 // documented.
-func (d *document) check(t *testing.T, request *http.Request, sent []byte, a answer) {
+func (d *document) check(t testing.TB, request *http.Request, sent []byte, a answer) {
 	t.Helper()
 	_, pattern := d.mux.Handler(request)
 	route := d.routes[pattern]

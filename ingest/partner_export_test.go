@@ -1,4 +1,15 @@
 package ingest
 
+import "slices"
+
 // The rates that no partner can change, for tests.
 var EmailRate, BadSignatureRate = emailRate, badSignatureRate
+
+// PartnerRoutes lists the patterns of every operation, for tests.
+func PartnerRoutes() (patterns []string) {
+	for _, op := range (&Partner{}).operations() {
+		patterns = append(patterns, "POST "+op.path)
+	}
+	slices.Sort(patterns)
+	return patterns
+}

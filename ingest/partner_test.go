@@ -257,7 +257,9 @@ func post(t testing.TB, h http.Handler, op string, body []byte, headers ...strin
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v2/"+op, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.RemoteAddr = source + ":40000"
-	return serveRequest(t, h, r, headers...)
+	got := serveRequest(t, h, r, headers...)
+	partnerDocument(t).check(t, r, body, got)
+	return got
 }
 
 // serveRequest sends a request and fails the test if it is answered 500.

@@ -91,6 +91,14 @@ func TestAPartnerThatKnowsOnlyTheDocumentPlaysTheWholeInterface(t *testing.T) {
 	create["signature"] = p.sign(t, p.code, "ORD-1", "USDT", "600000", "970436", "0011001932418", "rút tiền", email)
 	p.refused(t, "/api/v2/orders/create-cashout", create, "AUTH_FAILED")
 
+	if page := get(t, g.public+"/docs"); !strings.Contains(page, `href="/docs/interface.md"`) {
+		t.Errorf("/docs is %s", page)
+	}
+	for path, want := range map[string]string{"/docs/interface.md": "# The partner interface", "/docs/openapi-partner.yaml": "openapi: 3"} {
+		if document := get(t, g.public+path); !strings.HasPrefix(document, want) {
+			t.Errorf("%s is %.100s", path, document)
+		}
+	}
 	p.checkKeySet(t)
 	p.checkTools(t, create, details)
 }
