@@ -41,7 +41,9 @@ func (a *api) call(ctx context.Context, method, path string, body, out any) (int
 	if err != nil {
 		return 0, fmt.Errorf("make a request of %s: %w", path, err)
 	}
-	req.Header.Set("Authorization", "Bearer "+a.token)
+	if a.token != "" { // the public listener takes none
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := a.http.Do(req)
 	if err != nil {

@@ -108,6 +108,7 @@ func (d *demo) live(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { d.traffic(traffic) })
+	wg.Go(func() { d.cashouts(traffic, d.partners[0]) })
 	select {
 	case <-traffic.Done():
 	case <-d.app.Done():

@@ -46,9 +46,12 @@ func shortType(kind webhook.Type) string {
 // how the receiver answered, and how long after the event.
 func (d *demo) line(p *partner, got receiver.Received, n told) string {
 	s := d.screen
-	status := cyan
+	status, full := cyan, n.status
+	if len(n.status) > 12 { // of an order
+		n.status = n.status[:11] + "…"
+	}
 	switch n.status {
-	case "Completed", "VERIFIED", "CONFIRMED", "Init":
+	case "Completed", "VERIFIED", "CONFIRMED", "Init", "SUCCESS":
 		status = green
 	case "Rejected", "REJECTED", "InitFailed":
 		status = magenta
@@ -67,7 +70,7 @@ func (d *demo) line(p *partner, got receiver.Received, n told) string {
 	if got.Attempt > 1 {
 		tries = s.padded(yellow, fmt.Sprintf("#%d", got.Attempt), 2)
 	}
-	late := d.tally.took(p.code, thing(n.kind, n.object, n.status), got.At, got.Err == nil && got.Status < http.StatusMultipleChoices)
+	late := d.tally.took(p.code, thing(n.kind, n.object, full), got.At, got.Err == nil && got.Status < http.StatusMultipleChoices)
 	return fmt.Sprintf("%s %s %s %s %s %s %s %s %s",
 		s.in(grey, got.At.Format("15:04:05")), s.padded(p.paint, p.label, 6), s.padded(plain, shortType(n.kind), 15),
 		s.padded(plain, n.object, 9), s.padded(status, n.status, 12), s.in(answer, fmt.Sprint(got.Status)),

@@ -21,6 +21,7 @@ type partner struct {
 	answer   func(receiver.Received) receiver.Answer
 	code     string // what the gateway knows it as
 	endpoint string // id of its endpoint
+	cashier  *cashier
 	server   *http.Server
 	world    *world
 }
@@ -49,6 +50,7 @@ func (d *demo) onboard(ctx context.Context, p *partner) error {
 	}
 	var made struct {
 		Code          string `json:"partnerCode"`
+		SecretKey     string `json:"secretKey"`
 		WebhookSecret string `json:"webhookSecretKey"`
 		PublicKey     string `json:"publicKey"`
 	}
@@ -74,6 +76,8 @@ func (d *demo) onboard(ctx context.Context, p *partner) error {
 	if err != nil {
 		return fmt.Errorf("the gateway's public key: %w", err)
 	}
+	p.cashier = &cashier{code: made.Code, secretKey: made.SecretKey, webhookSecret: made.WebhookSecret, key: key, gateway: gateway,
+		public: &api{base: d.app.PublicURL(), http: d.api.http}}
 	url, err := p.listen(receiver.New(receiver.Options{
 		PublicKey: gateway, Secrets: []string{made.WebhookSecret}, Answer: p.answer,
 		Observe: func(got receiver.Received) { d.observe(p, got) },
