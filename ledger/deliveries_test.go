@@ -181,23 +181,26 @@ func TestACancelledDeliveryGivesItsSlotToTheNext(t *testing.T) {
 	})
 }
 
-// A delivery without endpoint may be cancelled at the moment that it is adopted.
-func TestCancellingAndAdoptingAtOnceCountsRight(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		ids := storeMany(t, b, "acme", 60)
-		var wg sync.WaitGroup
-		for _, id := range ids {
-			wg.Go(func() {
-				if err := b.CancelDelivery(t.Context(), id, "a mistake"); err != nil {
-					wantKind(t, err, webhook.KindConflict)
-				}
-			})
-		}
-		b.Endpoint(t, "acme", 2)
-		wg.Wait()
-		b.CheckWindows(t)
-		drain(t, b)
-		same(t, "unfinished", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE finished_at = 0"), 0)
-	})
+// A delivery without endpoint is adopted by another process after an operator
+// looked at it and before it is cancelled.
+func TestADeliveryAdoptedMeanwhileIsNotCancelledUnawares(t *testing.T) {
+	b := ledgertest.New(t, "postgres")
+	other := b.Another(t)
+	b.Partner(t, "acme")
+	id := storeMany(t, b, "acme", 1)[0]
+	e := b.Endpoint(t, "acme", 2, webhook.CreateCard)
+	e.Types = nil // as it is about to be
+	var cancelled error
+	var done sync.WaitGroup
+	b.TogetherIn(1, func() {
+		done.Go(func() { cancelled = b.CancelDelivery(t.Context(), id, "a mistake") })
+	}, func() { same(t, "adoption", other.Adopt(t.Context(), e), error(nil)) })
+	done.Wait()
+	wantKind(t, cancelled, webhook.KindConflict)
+	same(t, "endpoint", look(t, b, id).EndpointID, e.ID)
+	b.CheckWindows(t)
+	if err := b.CancelDelivery(t.Context(), id, "a mistake"); err != nil {
+		t.Error(err)
+	}
+	b.CheckWindows(t)
 }

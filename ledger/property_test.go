@@ -1,0 +1,339 @@
+package ledger_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// Whatever is done to deliveries in whatever order, windows count right, what
+// is over stays as it is, and in the end everything is over.
+func TestNoOrderOfThingsLosesADelivery(t *testing.T) {
+	for driver, runs := range map[string]int{"sqlite": 15, "postgres": 3} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			b := ledgertest.New(t, driver)
+			b.Partner(t, "acme")
+			fewer(t, runs, func(rt *rapid.T) {
+				l := &life{Bench: b, over: map[string]webhook.Delivery{}}
+				l.wipe(rt)
+				rt.Repeat(l.actions())
+				l.end(rt)
+			})
+		})
+	}
+}
+
+// fewer checks a property in few runs, but shrinks a failure as long as it takes.
+func fewer(t *testing.T, runs int, property func(*rapid.T)) {
+	t.Helper()
+	rapid.Check(t, func(rt *rapid.T) {
+		if runs--; runs < 0 {
+			return
+		}
+		held := false
+		defer func() {
+			if !held {
+				runs = math.MaxInt
+			}
+		}()
+		property(rt)
+		held = !rt.Failed()
+	})
+}
+
+// life is what a run knows beside the ledger.
+type life struct {
+	*ledgertest.Bench
+	endpoints []string
+	ids       []string          // of all deliveries
+	queue     []delivery.Ticket // handed out, some of them for nothing
+	jobs      []delivery.Job    // claimed and not recorded
+	over      map[string]webhook.Delivery
+	keys      int
+}
+
+// wipe empties the ledger but for its partner.
+func (l *life) wipe(t *rapid.T) {
+	for _, table := range []string{"attempts", "deliveries", "events", "windows", "endpoints", "idempotency_keys", "objects"} {
+		if _, err := l.Raw.ExecContext(t.Context(), "DELETE FROM "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Tickets()
+}
+
+func (l *life) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"":                 l.check,
+		"append":           l.append,
+		"append some more": l.append,
+		"claim":            l.claim,
+		"claim another":    l.claim,
+		"record":           l.record,
+		"record another":   l.record,
+		"retry":            l.retry,
+		"cancel":           l.cancel,
+		"change endpoint":  l.changeEndpoint,
+		"add endpoint":     l.addEndpoint,
+		"remove endpoint":  l.removeEndpoint,
+		"time passes":      l.timePasses,
+		"requeue":          l.requeue,
+		"crash":            l.crash,
+	}
+}
+
+// check holds after every step.
+func (l *life) check(t *rapid.T) {
+	l.queue = append(l.queue, l.Tickets()...)
+	l.CheckWindows(t)
+	found, _, err := l.Deliveries(t.Context(), delivery.Filter{Limit: 1000})
+	must(t, err)
+	for _, d := range found {
+		was, ended := l.over[d.ID]
+		if ended && was != d.Delivery {
+			t.Errorf("a finished delivery changed from\n%+v to\n%+v", was, d.Delivery)
+		}
+		if d.State.Final() {
+			l.over[d.ID] = d.Delivery
+		}
+	}
+}
+
+func must(t *rapid.T, err error, unless ...webhook.Kind) {
+	t.Helper()
+	if err != nil && !slices.Contains(unless, webhook.KindOf(err)) {
+		t.Fatal(err)
+	}
+}
+
+func (l *life) append(t *rapid.T) {
+	typ := rapid.SampledFrom([]webhook.Type{webhook.TopupCard, webhook.CreateCard}).Draw(t, "type")
+	e := typed("acme", typ, fmt.Sprint("object_", rapid.IntRange(1, 3).Draw(t, "object")), rapid.SampledFrom([]string{"Pending", "Completed"}).Draw(t, "status"))
+	l.keys++
+	e.IdempotencyKey = fmt.Sprint("key_", max(1, l.keys-rapid.IntRange(0, 3).Draw(t, "key's age")))
+	e.DefaultKey = rapid.Bool().Draw(t, "default key")
+	a, err := l.Append(t.Context(), e)
+	must(t, err, webhook.KindConflict)
+	if !a.Duplicate {
+		l.ids = append(l.ids, a.DeliveryIDs...)
+	}
+}
+
+// claim comes for a ticket, which may be there a second time.
+func (l *life) claim(t *rapid.T) {
+	if len(l.queue) == 0 {
+		t.Skip("nothing is queued")
+	}
+	i := rapid.IntRange(0, len(l.queue)-1).Draw(t, "ticket")
+	job, claimed, err := l.Claim(t.Context(), l.queue[i], worker)
+	must(t, err)
+	if claimed {
+		l.jobs = append(l.jobs, job)
+	}
+	if !rapid.Bool().Draw(t, "twice") {
+		l.queue = slices.Delete(l.queue, i, i+1)
+	}
+	l.Settle()
+}
+
+func (l *life) record(t *rapid.T) {
+	if len(l.jobs) == 0 {
+		t.Skip("nothing is in flight")
+	}
+	i := rapid.IntRange(0, len(l.jobs)-1).Draw(t, "job")
+	r := l.outcome(t, l.jobs[i])
+	for range rapid.IntRange(1, 2).Draw(t, "times") {
+		must(t, l.Record(t.Context(), r))
+	}
+	l.jobs = slices.Delete(l.jobs, i, i+1)
+}
+
+func (l *life) outcome(t *rapid.T, job delivery.Job) delivery.Result {
+	switch rapid.SampledFrom([]string{"ok", "failed", "timeout", "unknown", "last"}).Draw(t, "outcome") {
+	case "ok":
+		return result(job, ok, delivered)
+	case "unknown":
+		return result(job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))
+	case "last":
+		return result(job, failed, exhausted)
+	case "timeout":
+		return result(job, webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout}, retryAt(time.Now().Add(time.Hour)))
+	}
+	wait := rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "wait")
+	return result(job, failed, retryAt(time.Now().Add(wait)))
+}
+
+func (l *life) any(t *rapid.T) string {
+	if len(l.ids) == 0 {
+		t.Skip("there is no delivery")
+	}
+	return rapid.SampledFrom(l.ids).Draw(t, "delivery")
+}
+
+func (l *life) retry(t *rapid.T) {
+	newID, err := l.RetryDelivery(t.Context(), l.any(t))
+	must(t, err, webhook.KindConflict)
+	if newID != "" {
+		l.ids = append(l.ids, newID)
+	}
+}
+
+func (l *life) cancel(t *rapid.T) {
+	must(t, l.CancelDelivery(t.Context(), l.any(t), "a mistake"), webhook.KindConflict)
+}
+
+func (l *life) addEndpoint(t *rapid.T) {
+	if len(l.endpoints) == 3 {
+		t.Skip("there are enough")
+	}
+	e := webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme", CreatedAt: time.Now(),
+		Window: webhook.Window{MaxInFlight: rapid.IntRange(1, 4).Draw(t, "max in flight")}}
+	if rapid.Bool().Draw(t, "one type") {
+		e.Types = []webhook.Type{webhook.CreateCard}
+	}
+	_, err := l.CreateEndpoint(t.Context(), e)
+	must(t, err)
+	l.endpoints = append(l.endpoints, e.ID)
+}
+
+func (l *life) removeEndpoint(t *rapid.T) {
+	if len(l.endpoints) < 2 {
+		t.Skip("the last one stays")
+	}
+	must(t, l.RemoveEndpoint(t.Context(), l.endpoints[0]))
+	l.endpoints = l.endpoints[1:]
+}
+
+func (l *life) changeEndpoint(t *rapid.T) {
+	if len(l.endpoints) == 0 {
+		t.Skip("there is no endpoint")
+	}
+	_, err := l.UpdateEndpoint(t.Context(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
+		switch rapid.SampledFrom([]string{"pause", "resume", "disable", "enable", "size"}).Draw(t, "change") {
+		case "pause":
+			e.Window.Paused = true
+		case "resume":
+			e.Window.Paused = false
+		case "disable":
+			e.Window.Disabled = true
+		case "enable":
+			e.Window.Disabled = false
+		case "size":
+			e.Window.MaxInFlight = rapid.IntRange(1, 4).Draw(t, "max in flight")
+		}
+		return nil
+	})
+	must(t, err)
+}
+
+// timePasses makes retries due, perhaps, and runs the promoter.
+func (l *life) timePasses(t *rapid.T) {
+	if rapid.Bool().Draw(t, "an hour") {
+		l.hourLater(t)
+	}
+	_, err := l.Promote(t.Context(), 128)
+	must(t, err)
+	must(t, l.AdoptHomeless(t.Context()))
+}
+
+func (l *life) hourLater(t *rapid.T) {
+	for _, statement := range []string{
+		"UPDATE deliveries SET due_at = due_at - 3600000000 WHERE due_at > 3600000000",
+		"UPDATE windows SET wake_at = wake_at - 3600000000 WHERE wake_at IS NOT NULL",
+	} {
+		_, err := l.Raw.ExecContext(t.Context(), statement)
+		must(t, err)
+	}
+}
+
+// requeue replaces some tickets, lost or not.
+func (l *life) requeue(t *rapid.T) {
+	queued, err := l.Queued(t.Context(), rapid.IntRange(1, 5).Draw(t, "limit"))
+	must(t, err)
+	var lost []delivery.Ticket
+	for _, q := range queued {
+		lost = append(lost, q.Ticket)
+	}
+	_, err = l.Requeue(t.Context(), lost)
+	must(t, err)
+}
+
+// crash forgets all that only processes knew, and reconciles.
+func (l *life) crash(t *rapid.T) {
+	l.queue, l.jobs = nil, nil
+	l.Tickets()
+	abandoned, err := l.Abandoned(t.Context(), "wrk_next", time.Now(), 1000)
+	must(t, err)
+	for _, f := range abandoned {
+		must(t, l.Record(t.Context(), result(f.Job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))))
+	}
+	queued, err := l.Queued(t.Context(), 1000)
+	must(t, err)
+	var lost []delivery.Ticket
+	for _, q := range queued {
+		lost = append(lost, q.Ticket)
+	}
+	n, err := l.Requeue(t.Context(), lost)
+	must(t, err)
+	if n != len(lost) {
+		t.Fatalf("%d of %d lost tickets were replaced", n, len(lost))
+	}
+}
+
+// end opens everything, reconciles once and delivers until nothing comes any more.
+func (l *life) end(t *rapid.T) {
+	if len(l.endpoints) == 0 {
+		l.addEndpoint(t)
+	}
+	for _, id := range l.endpoints {
+		_, err := l.UpdateEndpoint(t.Context(), id, func(e *webhook.Endpoint) error {
+			e.Types, e.Window.Paused, e.Window.Disabled = nil, false, false
+			return nil
+		})
+		must(t, err)
+	}
+	must(t, l.AdoptHomeless(t.Context()))
+	l.crash(t)
+	for idle := 0; idle < 3; idle++ {
+		for tickets := l.Tickets(); len(tickets) > 0; tickets = l.Tickets() {
+			idle = 0
+			for _, ticket := range tickets {
+				job, claimed, err := l.Claim(t.Context(), ticket, worker)
+				must(t, err)
+				if claimed {
+					must(t, l.Record(t.Context(), result(job, ok, delivered)))
+				}
+			}
+			l.Settle()
+		}
+		l.hourLater(t)
+		_, err := l.Promote(t.Context(), 128)
+		must(t, err)
+	}
+	l.check(t)
+	l.CheckAttempts(t)
+	found, _, err := l.Deliveries(t.Context(), delivery.Filter{Limit: 1000})
+	must(t, err)
+	for _, d := range found {
+		if !d.State.Final() {
+			t.Errorf("a delivery got lost: %+v", d)
+		}
+	}
+	same := map[string]bool{}
+	for _, id := range l.ids {
+		same[id] = true
+	}
+	if len(found) != len(same) {
+		t.Errorf("%d deliveries, %d were answered: %v", len(found), len(same), slices.Sorted(maps.Keys(same)))
+	}
+}
