@@ -4,12 +4,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
-
-	"ledgerhook/bench/stage"
+	"time"
 )
 
 var full = flag.Bool("full", false, "run at full size: 2,000 events where the default takes a few hundred")
+
+// binary is the program under test.
+var binary string
 
 func TestMain(m *testing.M) {
 	// Most of a test is waiting, so more of them than there are processors may run.
@@ -21,12 +25,17 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	remove, err := stage.Build()
+	dir, err := os.MkdirTemp("", "ledgerhook-acceptance-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer remove()
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "ledgerhook")
+	if output, err := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, output)
+		return 1
+	}
 	return m.Run()
 }
 
@@ -36,4 +45,19 @@ func sized[T any](usual, whole T) T {
 		return whole
 	}
 	return usual
+}
+
+// eventually waits until fact holds, which must happen within limit.
+func eventually(tb testing.TB, limit time.Duration, what string, fact func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(limit)
+	for !fact() {
+		select {
+		case <-tick.C:
+		case <-end:
+			tb.Fatalf("not within %s: %s", limit, what)
+		}
+	}
 }
