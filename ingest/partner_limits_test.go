@@ -120,38 +120,44 @@ func TestWhoItIsNotTakesTheSameTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{"acme", "nobody", "rotated"}
-	took := make([][]time.Duration, len(names))
-	for range 60 {
-		if len(took[0])%25 == 0 {
-			g.handler = g.process(t, orders.ProductionLimits)
+	compareMedians(t, names, func(took [][]time.Duration) {
+		for range 60 {
+			if len(took[0])%25 == 0 {
+				g.handler = g.process(t, orders.ProductionLimits)
+			}
+			for i, name := range names {
+				body := g.acme.body(t, review, members{"partnerCode": name, "signature": wrong})
+				began := time.Now()
+				got := post(t, g.handler, review, body)
+				took[i] = append(took[i], time.Since(began))
+				checkRefusal(t, review, key(orders.KeyAuthFailed), "en", got)
+			}
 		}
-		for i, name := range names {
-			body := g.acme.body(t, review, members{"partnerCode": name, "signature": wrong})
-			began := time.Now()
-			got := post(t, g.handler, review, body)
-			took[i] = append(took[i], time.Since(began))
-			checkRefusal(t, review, key(orders.KeyAuthFailed), "en", got)
-		}
-	}
-	compareMedians(t, names, took)
+	})
 }
 
-// compareMedians prints the medians and fails the test if one is far from
-// another: what is measured is a busy machine, what must not be there is an
-// answer without the work.
-func compareMedians(t *testing.T, names []string, took [][]time.Duration) {
+// compareMedians prints the medians of what measure takes and fails the test
+// if one is far from another every time it is measured: what disturbs once is
+// a busy machine, what must not be there is an answer without the work.
+func compareMedians(t *testing.T, names []string, measure func(took [][]time.Duration)) {
 	t.Helper()
 	var report strings.Builder
-	least, most := time.Hour, time.Duration(0)
-	for i, name := range names {
-		m := median(took[i])
-		least, most = min(least, m), max(most, m)
-		fmt.Fprintf(&report, "%s %s  ", name, m.Round(time.Microsecond))
+	for range 4 {
+		took := make([][]time.Duration, len(names))
+		measure(took)
+		report.Reset()
+		least, most := time.Hour, time.Duration(0)
+		for i, name := range names {
+			m := median(took[i])
+			least, most = min(least, m), max(most, m)
+			fmt.Fprintf(&report, "%s %s  ", name, m.Round(time.Microsecond))
+		}
+		t.Logf("medians: %s", &report)
+		if most <= 3*least+5*time.Millisecond {
+			return
+		}
 	}
-	t.Logf("medians: %s", &report)
-	if most > 3*least+5*time.Millisecond {
-		t.Errorf("the medians are far apart: %s", &report)
-	}
+	t.Errorf("the medians are far apart: %s", &report)
 }
 
 func TestAPartnerIsTakenFromItsAddressesOnly(t *testing.T) {
