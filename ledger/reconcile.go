@@ -67,16 +67,11 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, erro
 	slices.SortFunc(lost, func(a, b delivery.Ticket) int { return strings.Compare(a.DeliveryID, b.DeliveryID) })
 	var again []delivery.Ticket
 	for group := range slices.Chunk(lost, maxBatch) {
-		t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = ? FROM ", micros(time.Now()))
-		t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
-		t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
-			RETURNING id, generation, endpoint_id`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
-		err := t.query(ctx, l.write, func(rows *sql.Rows) error {
-			var ticket delivery.Ticket
-			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID)
-			again = append(again, ticket)
-			return err
-		})
+		taken, err := l.requeue(ctx, group)
+		if retryable(err) { // it met a claim of the same deliveries
+			taken, err = l.requeue(ctx, group)
+		}
+		again = append(again, taken...)
 		if err != nil {
 			l.writer.admitted(again)
 			return len(again), l.broken(fmt.Errorf("requeue: %w", err))
@@ -84,6 +79,24 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, erro
 	}
 	l.writer.admitted(again)
 	return len(again), nil
+}
+
+// requeue takes those of group, sorted by delivery, that are still current.
+func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []delivery.Ticket, err error) {
+	t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = ? FROM ", micros(time.Now()))
+	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
+	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
+		RETURNING id, generation, endpoint_id`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
+	err = t.query(ctx, l.write, func(rows *sql.Rows) error {
+		var ticket delivery.Ticket
+		err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID)
+		taken = append(taken, ticket)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return taken, nil
 }
 
 // workerSilence is how long a worker may not be heard of before it is dead, by
