@@ -253,10 +253,10 @@ func (a *App) serve(context.Context) error {
 
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
-		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.ledger,
+		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Sequences: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.ledger,
 		Mailbox: partners.NewMailbox(a.ledger, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
-		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
+		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout,
 		Metrics: ingest.NewMetrics(a.registry), Web: a.webMetrics, Log: a.log,
 	}).Handler()
 }

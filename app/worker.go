@@ -41,7 +41,9 @@ func (a *App) startWorker(ctx context.Context) error {
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
 	keeper := &delivery.Keeper{Books: a.ledger, Epochs: a.ledger, Queue: a.queue, Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
 	a.background("stop keeping", keeper.Run)
+	a.background("stop replays", func(ctx context.Context) { delivery.RunReplays(ctx, a.ledger, a.deliveryMetrics, a.log) })
 	a.background("stop housekeeping", a.keepHouse)
+	a.startMonitor()
 
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	servers, err := a.queue.Serve(running, a.config.Concurrency, worker.Deliver)

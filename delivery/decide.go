@@ -2,6 +2,9 @@ package delivery
 
 import (
 	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"ledgerhook/webhook"
@@ -12,7 +15,17 @@ type Verdict struct {
 	State  webhook.State // Delivered, Exhausted, or Pending with NextAt
 	NextAt time.Time
 	Reason string // why then, or why no more, in words
+	// AskedByReceiver: NextAt is the time that the answer asked for.
+	AskedByReceiver bool
+	// EndpointPause is for how long the answer asked to leave the endpoint alone.
+	EndpointPause time.Duration
 }
+
+// How far a receiver's Retry-After is followed.
+const (
+	longestRetryAfter    = 24 * time.Hour   // for the delivery it answered
+	longestEndpointPause = 10 * time.Minute // for the rest of the endpoint
+)
 
 // Decide says what follows from an attempt that ended at now. It is the only
 // authority on retries.
@@ -26,10 +39,39 @@ func Decide(p webhook.RetryPolicy, job Job, a webhook.Attempt, now time.Time) Ve
 		// Nobody knows whether the partner got it, so it can never be the last word.
 		return Verdict{State: webhook.Pending, NextAt: now, Reason: "the attempt's outcome is unknown: sent again at once"}
 	}
+	asked := retryAfter(a, now)
+	v := Verdict{State: webhook.Exhausted, EndpointPause: min(asked, longestEndpointPause)}
 	wait, ok := p.Wait(a.Number)
 	if !ok {
-		return Verdict{State: webhook.Exhausted, Reason: fmt.Sprintf("all %d attempts of the schedule are used", p.Attempts())}
+		v.Reason = fmt.Sprintf("all %d attempts of the schedule are used", p.Attempts())
+		return v
 	}
-	return Verdict{State: webhook.Pending, NextAt: now.Add(wait),
-		Reason: fmt.Sprintf("attempt %d of %d, %s after the last", a.Number+1, p.Attempts(), wait.Round(100*time.Millisecond))}
+	v.State, v.NextAt = webhook.Pending, now.Add(wait)
+	v.Reason = fmt.Sprintf("attempt %d of %d, %s after the last", a.Number+1, p.Attempts(), wait.Round(100*time.Millisecond))
+	if asked > wait {
+		v.NextAt, v.AskedByReceiver = now.Add(asked), true
+		v.Reason = fmt.Sprintf("attempt %d of %d, the answer asked to wait %s", a.Number+1, p.Attempts(), asked.Round(time.Second))
+	}
+	return v
+}
+
+// retryAfter is for how long an answer 429 or 503 asks to wait, at most
+// longestRetryAfter: seconds or a date; 0 for what is past or makes no sense.
+func retryAfter(a webhook.Attempt, now time.Time) time.Duration {
+	if a.StatusCode != http.StatusTooManyRequests && a.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	value := strings.TrimSpace(http.Header(a.ResponseHeaders).Get("Retry-After"))
+	var wait time.Duration
+	if isDigits(value) {
+		seconds, _ := strconv.ParseFloat(value, 64) // too many digits are infinitely many seconds
+		wait = time.Duration(min(seconds, longestRetryAfter.Seconds())) * time.Second
+	} else if date, err := http.ParseTime(value); err == nil {
+		wait = date.Sub(now)
+	}
+	return max(0, min(wait, longestRetryAfter))
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
 }

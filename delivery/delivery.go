@@ -29,7 +29,12 @@ type Job struct {
 	Event    webhook.Event
 	Trigger  webhook.Trigger // of this attempt
 	URL      string
+	AckMode  webhook.AckMode
+	Headers  []byte         // custom headers, sealed; empty: none
 	Secrets  []SealedSecret // in the order they sign: retiring ones, then the active one
+	// BreakerEpoch is the life of the endpoint's breaker that the attempt
+	// belongs to.
+	BreakerEpoch int64
 }
 
 // SealedSecret is a webhook secret as the ledger holds it.
@@ -45,6 +50,10 @@ type Result struct {
 	Generation int64
 	Attempt    webhook.Attempt
 	Verdict    Verdict
+	// Trip is why the endpoint's breaker must open, by this process's judge of
+	// BreakerEpoch; empty: it need not.
+	Trip         string
+	BreakerEpoch int64
 }
 
 // Ledger is what a worker needs of the ledger.

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -54,7 +55,10 @@ func (c *Composer) compose(ctx context.Context, job Job, now time.Time) (http.He
 	if err != nil {
 		return nil, nil, err
 	}
-	h := http.Header{}
+	h, err := c.customHeaders(job)
+	if err != nil {
+		return nil, nil, err
+	}
 	h.Set("Content-Type", "application/json")
 	h.Set(signer.HeaderID, e.ID)
 	h.Set(signer.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
@@ -112,4 +116,71 @@ func (c *Composer) open(sealed []SealedSecret) ([]string, error) {
 		secrets[i] = string(plain)
 	}
 	return secrets, nil
+}
+
+// Headers are the custom headers of an endpoint, by name.
+type Headers map[string]string
+
+// HeadersPurpose binds an endpoint's sealed headers to it.
+func HeadersPurpose(endpointID string) string { return "endpoint-headers/" + endpointID }
+
+// Seal encrypts the headers for the ledger; none are no bytes.
+func (h Headers) Seal(box *signer.Box, endpointID string) []byte {
+	if len(h) == 0 {
+		return []byte{}
+	}
+	plain, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // texts always have a JSON form
+	}
+	return box.Seal(HeadersPurpose(endpointID), plain)
+}
+
+// OpenHeaders is the inverse of Seal.
+func OpenHeaders(box *signer.Box, endpointID string, sealed []byte) (Headers, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	plain, err := box.Open(HeadersPurpose(endpointID), sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open the headers of %s: %w", endpointID, err)
+	}
+	var h Headers
+	if err := json.Unmarshal(plain, &h); err != nil {
+		return nil, fmt.Errorf("read the headers of %s: %w", endpointID, err)
+	}
+	return h, nil
+}
+
+// customHeaders begins an attempt's headers with those of its endpoint.
+func (c *Composer) customHeaders(job Job) (http.Header, error) {
+	custom, err := OpenHeaders(c.box, job.Delivery.EndpointID, job.Headers)
+	if err != nil {
+		return nil, err
+	}
+	h := http.Header{}
+	for name, value := range custom {
+		h.Set(name, value)
+	}
+	return h, nil
+}
+
+// ours are the headers whose values may be kept and shown. Custom ones can
+// hold credentials.
+var ours = map[string]bool{
+	"Content-Type": true, http.CanonicalHeaderKey(signer.HeaderID): true, http.CanonicalHeaderKey(signer.HeaderTimestamp): true,
+	http.CanonicalHeaderKey(signer.HeaderSignature): true, "Ledgerhook-Webhook-Type": true, "Ledgerhook-Attempt": true,
+	"Ledgerhook-Key-Id": true, "Ledgerhook-Sequence": true,
+}
+
+// mask returns the headers as they are recorded.
+func mask(h http.Header) http.Header {
+	masked := http.Header{}
+	for name, values := range h {
+		if !ours[name] {
+			values = []string{"***"}
+		}
+		masked[name] = values
+	}
+	return masked
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ledgerhook/delivery/guard"
 	"ledgerhook/webhook"
 )
 
@@ -23,6 +24,9 @@ type Metrics struct {
 	enqueueFails prometheus.Counter
 	repaired     *prometheus.CounterVec
 	oldest       *prometheus.GaugeVec
+	blocked      *prometheus.CounterVec
+	replayed     *prometheus.CounterVec
+	certificate  *prometheus.GaugeVec
 
 	partners partnerLabels
 }
@@ -57,10 +61,16 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Deliveries that the reconciler put back on their way."}, []string{"reason"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_queue_oldest_due_age_seconds",
 			Help: "For how long the longest queued delivery has waited for a worker."}, []string{"queue"}),
+		blocked: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ssrf_blocked_total",
+			Help: "Attempts whose address may not be dialled."}, []string{"reason"}),
+		certificate: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_tls_not_after_timestamp_seconds",
+			Help: "When the certificate that the partner's endpoint showed last expires."}, []string{"partner"}),
+		replayed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_replay_deliveries_total",
+			Help: "Items of bulk replays that became deliveries or were skipped."}, []string{"result"}),
 		partners: partnerLabels{seen: map[string]bool{}},
 	}
 	reg.MustRegister(m.attempts, m.duration, m.phases, m.firstDelay, m.completion, m.finished, m.responses, m.signing,
-		m.enqueueFails, m.repaired, m.oldest)
+		m.enqueueFails, m.repaired, m.oldest, m.blocked, m.replayed, m.certificate)
 	for _, reason := range []string{"worker_dead", "queue_emptied", "ticket_lost"} {
 		m.repaired.WithLabelValues(reason)
 	}
@@ -70,6 +80,12 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	for _, phase := range []string{"dns", "connect", "tls", "first_byte"} {
 		m.phases.WithLabelValues(phase)
 	}
+	for _, result := range []string{"admitted", "skipped"} {
+		m.replayed.WithLabelValues(result)
+	}
+	for _, reason := range guard.Reasons {
+		m.blocked.WithLabelValues(string(reason))
+	}
 	return m
 }
 
@@ -77,6 +93,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 	partner := m.partners.label(job.Delivery.PartnerCode)
 	m.attempts.WithLabelValues(partner, string(a.Outcome), string(a.Trigger)).Inc()
+	if !a.TLSNotAfter.IsZero() {
+		m.certificate.WithLabelValues(partner).Set(float64(a.TLSNotAfter.Unix()))
+	}
 	if a.Outcome != webhook.OutcomeUnknown {
 		m.responses.WithLabelValues(strconv.Itoa(a.StatusCode)).Inc()
 		m.duration.WithLabelValues(string(a.Outcome)).Observe(a.Phases.Total.Seconds())
@@ -114,6 +133,10 @@ func (m *Metrics) oldestQueued(queued []Queued, q Holder) {
 		m.oldest.WithLabelValues(shard).Set(age)
 	}
 }
+
+// PartnerLabel is the label value of a partner: its code, or "_other" beyond
+// the bound.
+func (m *Metrics) PartnerLabel(code string) string { return m.partners.label(code) }
 
 // partnerLabels keeps the number of label values bounded.
 type partnerLabels struct {

@@ -65,6 +65,8 @@ func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 		"ledgerhook_delivery_signing_seconds":             "",
 		"ledgerhook_queue_oldest_due_age_seconds":         "queue",
 		"ledgerhook_reconciler_repaired_total":            "reason",
+		"ledgerhook_replay_deliveries_total":              "result",
+		"ledgerhook_ssrf_blocked_total":                   "reason",
 		"ledgerhook_queue_enqueue_failures_total":         "", // beyond the documented ones
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -84,6 +86,8 @@ func TestClosedLabelSetsBeginAtZero(t *testing.T) {
 		"ledgerhook_delivery_completion_seconds":          {""},
 		"ledgerhook_delivery_signing_seconds":             {""},
 		"ledgerhook_queue_enqueue_failures_total":         {""},
+		"ledgerhook_replay_deliveries_total":              {"admitted", "skipped"},
+		"ledgerhook_ssrf_blocked_total":                   {"address", "plain", "port"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("series before anything happened (-want +got):\n%s", diff)

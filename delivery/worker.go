@@ -22,6 +22,7 @@ type Worker struct {
 	timeout  time.Duration
 	metrics  *Metrics
 	log      *slog.Logger
+	judges   Judges
 
 	mu       sync.Mutex
 	inFlight map[flight]string // the endpoint of each
@@ -110,11 +111,14 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 		a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway could not compose the message"
 		return a
 	}
-	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: w.timeout})
+	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: w.timeout, AckBody: job.AckMode == webhook.AckBody})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
 	a.PeerIP, a.TLSVersion, a.TLSNotAfter = r.PeerIP, r.TLSVersion, r.TLSNotAfter
 	a.Outcome, a.StatusCode, a.ErrorClass, a.ErrorDetail = r.Outcome, r.StatusCode, r.ErrorClass, r.ErrorDetail
-	a.RequestHeaders, a.ResponseHeaders = header, r.ResponseHeaders
+	a.RequestHeaders, a.ResponseHeaders = mask(header), r.ResponseHeaders
+	if r.ErrorClass == webhook.ErrorBlocked {
+		w.metrics.blocked.WithLabelValues(string(r.BlockedReason)).Inc()
+	}
 	a.ResponseBody, a.Truncated = r.ResponseBody, r.Truncated
 	return a
 }
@@ -123,7 +127,8 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 // sent, so it must be known. As long as the ledger does not take it the worker
 // claims nothing new.
 func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdict) {
-	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: v}
+	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: v,
+		Trip: w.judges.Observe(job.Delivery.EndpointID, job.BreakerEpoch, a), BreakerEpoch: job.BreakerEpoch}
 	err := w.ledger.Record(context.WithoutCancel(ctx), result)
 	if err != nil {
 		w.log.Error("the ledger does not take an attempt's record", "delivery", a.DeliveryID, "error", err)

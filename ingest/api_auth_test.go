@@ -50,7 +50,7 @@ func samplePath(pattern string) (method, path string) {
 
 func TestNothingIsServedWithoutTheToken(t *testing.T) {
 	a := one(t)
-	paths := []string{"GET /internal/v1/nothing", "POST /internal/v1/replays", "GET /internal/v1/"}
+	paths := []string{"GET /internal/v1/nothing", "POST /internal/v1/replays/x", "GET /internal/v1/"}
 	for _, pattern := range append(paths, ingest.Routes()...) {
 		method, path := samplePath(pattern)
 		for _, header := range []string{"", "Bearer wrong", "Bearer", "Basic " + token, token, "Bearer " + token + "x"} {
@@ -65,11 +65,10 @@ func TestNothingIsServedWithoutTheToken(t *testing.T) {
 	}
 }
 
-func TestRoutesThatComeLaterAreNotThere(t *testing.T) {
+func TestWhatIsNoRouteIsNotFound(t *testing.T) {
 	a := one(t)
 	for _, route := range []string{
-		"POST /replays", "GET /replays", "GET /replays/rpl_1", "POST /replays/rpl_1/pause", "POST /endpoints/ep_1/open-breaker", "POST /endpoints/ep_1/close-breaker",
-		"GET /endpoints/ep_1/sequence", "GET /nothing", "GET /", "GET /events/evt_1/more", "GET /partners/",
+		"POST /replays/rpl_1/start", "POST /endpoints/ep_1/trip-breaker", "GET /endpoints/ep_1/sequence/1", "GET /nothing", "GET /", "GET /events/evt_1/more", "GET /partners/",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		if got := a.do(t, method, path, nil); got.status != 404 || got.header.Get("Content-Type") != "application/problem+json" {
@@ -82,6 +81,7 @@ func TestAWrongMethodNamesTheRightOnes(t *testing.T) {
 	a := one(t)
 	for route, allow := range map[string]string{
 		"DELETE /events": "GET, HEAD, POST", "PUT /partners/acme": "GET, HEAD, PATCH", "GET /deliveries/dlv_1/retry": "POST",
+		"DELETE /replays/rpl_1": "GET, HEAD", "GET /endpoints/ep_1/open-breaker": "POST",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		if got := a.do(t, method, path, nil); got.status != 405 || got.header.Get("Allow") != allow {
@@ -147,6 +147,7 @@ func TestBodiesHaveALimit(t *testing.T) {
 		{"POST /events", 256 << 10}, {"POST /events/batch", 4 << 20}, {"POST /partners", 256 << 10},
 		{"PATCH /partners/acme", 256 << 10}, {"POST /partners/acme/rotate-key", 256 << 10},
 		{"POST /partners/acme/endpoints", 256 << 10}, {"PATCH /endpoints/ep_1", 256 << 10},
+		{"POST /endpoints/ep_1/open-breaker", 256 << 10}, {"POST /endpoints/ep_1/close-breaker", 256 << 10}, {"POST /replays", 256 << 10},
 	} {
 		method, path, _ := strings.Cut(tt.route, " ")
 		a.want(t, 400, method, path, padded(tt.limit))
@@ -197,7 +198,8 @@ func TestDeepNestingIsRefusedWithFlatMemory(t *testing.T) {
 func TestOnlyJSONIsRead(t *testing.T) {
 	a := one(t)
 	for _, route := range []string{"POST /events", "POST /events/batch", "POST /partners", "PATCH /partners/acme",
-		"POST /partners/acme/rotate-key", "POST /partners/acme/endpoints", "PATCH /endpoints/ep_1"} {
+		"POST /partners/acme/rotate-key", "POST /partners/acme/endpoints", "PATCH /endpoints/ep_1",
+		"POST /endpoints/ep_1/open-breaker", "POST /endpoints/ep_1/close-breaker", "POST /replays"} {
 		method, path, _ := strings.Cut(route, " ")
 		for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "json"} {
 			if got := a.do(t, method, path, "{}", "Content-Type", media); got.status != 415 {

@@ -187,7 +187,8 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 				"POST /partners/" + id + "/secrets", "GET /partners/" + id + "/secrets", "GET /partners/" + id + "/endpoints",
 				"POST " + secret + id + "/activate", "POST " + secret + id + "/revoke",
 				"GET /endpoints/" + id, "DELETE /endpoints/" + id, "POST /endpoints/" + id + "/test", "POST /endpoints/" + id + "/pause",
-				"POST /endpoints/" + id + "/resume",
+				"POST /endpoints/" + id + "/resume", "GET /endpoints/" + id + "/sequence",
+				"GET /replays/" + id, "POST /replays/" + id + "/pause", "POST /replays/" + id + "/resume", "POST /replays/" + id + "/cancel",
 			} {
 				method, path, _ := strings.Cut(route, " ")
 				a.want(t, 404, method, path, nil)
@@ -196,6 +197,8 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 			a.want(t, 404, "POST", "/partners/"+id+"/rotate-key", map[string]any{"publicKey": string(keys()[1].PublicPEM())})
 			a.want(t, 404, "POST", "/partners/"+id+"/endpoints", `{"url":"https://partner.example.com/"}`)
 			a.want(t, 404, "PATCH", "/endpoints/"+id, `{"description":"x"}`)
+			a.want(t, 404, "POST", "/endpoints/"+id+"/open-breaker", `{"reason":"x"}`)
+			a.want(t, 404, "POST", "/endpoints/"+id+"/close-breaker", `{"reason":"x"}`)
 		}
 	})
 }

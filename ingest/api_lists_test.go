@@ -19,11 +19,12 @@ import (
 var lists = map[string]string{
 	"/events": "eventId", "/deliveries": "deliveryId", "/partners": "partnerCode", "/partners/acme/secrets": "secretId",
 	"/partners/acme/endpoints": "endpointId", "/audit": "auditId", "/mailbox": "letterId", "/orders": "orderId", "/rates": "crypto",
+	"/replays": "replayId",
 }
 
 func TestEveryListComesInPages(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
-		for _, path := range []string{"/events", "/deliveries", "/partners", "/orders", "/rates", "/audit", "/mailbox"} {
+		for _, path := range []string{"/events", "/deliveries", "/partners", "/orders", "/rates", "/replays", "/audit", "/mailbox"} {
 			a.want(t, 200, "GET", path, nil, `{"items":[],"nextCursor":null}`)
 		}
 		for i := range 5 {
@@ -36,7 +37,8 @@ func TestEveryListComesInPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.want(t, 200, "PUT", "/rates/"+[]string{"USDT", "BTC", "ETH", "A1", "ZZ"}[i], `{"price":1,"network":"N"}`)
-			a.event(t, "acme", fmt.Sprint("tp_", i), "Pending")
+			_, ids := a.event(t, "acme", fmt.Sprint("tp_", i), "Pending")
+			a.want(t, 201, "POST", "/replays", map[string]any{"filter": map[string]any{"reference": a.finish(t, ids[0])}, "reason": "pages"})
 		}
 		for path, member := range lists {
 			all, next := a.page(t, path, member)

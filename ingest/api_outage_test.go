@@ -116,6 +116,9 @@ func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
 		{"POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com/"}`}, {"GET", "/partners/acme/endpoints"},
 		{"GET", "/endpoints/" + endpoint}, {"PATCH", "/endpoints/" + endpoint, `{}`}, {"DELETE", "/endpoints/" + endpoint},
 		{"POST", "/endpoints/" + endpoint + "/test"}, {"POST", "/endpoints/" + endpoint + "/pause"}, {"POST", "/endpoints/" + endpoint + "/resume"},
+		{"POST", "/endpoints/" + endpoint + "/open-breaker", `{"reason":"x"}`}, {"POST", "/endpoints/" + endpoint + "/close-breaker", `{"reason":"x"}`},
+		{"GET", "/endpoints/" + endpoint + "/sequence"}, {"GET", "/replays"}, {"POST", "/replays", `{"filter":{"state":"exhausted"},"reason":"x"}`},
+		{"GET", "/replays/rpl_1"}, {"POST", "/replays/rpl_1/pause"}, {"POST", "/replays/rpl_1/resume"}, {"POST", "/replays/rpl_1/cancel"},
 		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
 		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
 	} {

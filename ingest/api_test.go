@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -98,10 +99,11 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	webMetrics := web.NewMetrics(a.registry)
 	handler := (&ingest.Internal{
-		Events: l, Deliveries: l, Partners: l, Secrets: l, Endpoints: l, Orders: l, Rates: l, Mailbox: partners.NewMailbox(l, box), Audit: l,
+		Events: l, Deliveries: l, Partners: l, Secrets: l, Endpoints: l, Sequences: l, Replays: l, Orders: l, Rates: l, Mailbox: partners.NewMailbox(l, box), Audit: l,
 		Token: token, Key: keys()[0], Box: box,
 		Composer: delivery.NewComposer(keyring{}, box, delivery.NewMetrics(prometheus.NewRegistry())),
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
+		Timeout:  15 * time.Second,
 		Resolver: names{"partner.example.com": "93.184.216.34", "inside.example.com": "10.1.2.3", "lab.example.com": "127.0.0.1"},
 		Metrics:  ingest.NewMetrics(a.registry), Web: webMetrics, Log: log,
 	}).Handler()

@@ -60,7 +60,7 @@ func showDeliveryItem(d delivery.Placed) deliveryItem {
 	if reason != "" {
 		item.WaitingFor = &waitingFor{string(reason), web.Time(until)}
 	}
-	if reason == webhook.WaitRetry {
+	if reason == webhook.WaitRetry || reason == webhook.WaitRetryAfter {
 		item.NextAttemptAt = web.Time(until)
 	}
 	return item

@@ -1,12 +1,15 @@
 package ingest
 
 import (
-	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"time"
 
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/guard"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -21,19 +24,10 @@ type endpointRequest struct {
 	Description  *string   `json:"description"`
 	MaxInFlight  *int      `json:"maxInFlight"`
 
-	Headers   *notOffered `json:"headers"`
-	RateLimit *notOffered `json:"rateLimit"`
-	Ordered   *notOffered `json:"ordered"`
-	AckMode   *notOffered `json:"ackMode"`
-}
-
-// notOffered is a member of the interface that this version of the gateway
-// has nothing behind: it says so rather than call the name unknown.
-type notOffered struct{}
-
-// UnmarshalJSON refuses every value.
-func (*notOffered) UnmarshalJSON([]byte) error {
-	return errors.New("is not offered by this version of the gateway: leave it out")
+	Headers   map[string]*string `json:"headers"`   // all of them; write-only: they may hold credentials
+	RateLimit *int               `json:"rateLimit"` // deliveries a second; 0: no limit
+	Ordered   *bool              `json:"ordered"`
+	AckMode   *webhook.AckMode   `json:"ackMode"`
 }
 
 type endpointItem struct {
@@ -42,27 +36,50 @@ type endpointItem struct {
 	URL          string   `json:"url"`
 	WebhookTypes []string `json:"webhookTypes"` // empty: all
 	Description  string   `json:"description"`
-	State        string   `json:"state"` // active, paused, disabled
+	State        string   `json:"state"`                 // active, paused, disabled
+	StateReason  string   `json:"stateReason,omitempty"` // why it disabled itself
 	MaxInFlight  int      `json:"maxInFlight"`
 	Window       int      `json:"window"`   // how many may be in flight now
 	InFlight     int      `json:"inFlight"` // how many are
-	Waiting      int      `json:"waiting"`  // how many wait for room, a retry or a resume
-	CreatedAt    web.Time `json:"createdAt"`
-	UpdatedAt    web.Time `json:"updatedAt"`
+	Waiting      int      `json:"waiting"`  // how many wait for room, a retry, their order or a resume
+	RateLimit    int      `json:"rateLimit"`
+	Ordered      bool     `json:"ordered"`
+	AckMode      string   `json:"ackMode"`
+	Headers      []string `json:"headers"` // the names of custom headers
+
+	Breaker       breakerItem `json:"breaker"`
+	LastSuccessAt web.Time    `json:"lastSuccessAt"`
+	FailingSince  web.Time    `json:"failingSince"`
+	CreatedAt     web.Time    `json:"createdAt"`
+	UpdatedAt     web.Time    `json:"updatedAt"`
 }
 
-func showEndpointItem(e webhook.Endpoint) endpointItem {
+type breakerItem struct {
+	State     string   `json:"state"` // closed, open, half_open
+	OpenUntil web.Time `json:"openUntil"`
+	Reason    string   `json:"reason,omitempty"`
+}
+
+func (a *Internal) showEndpointItem(e webhook.Endpoint) endpointItem {
 	item := endpointItem{
+		RateLimit: rateLimit(e.Window), Ordered: e.Window.Ordered, AckMode: string(e.AckMode), Headers: []string{},
+		Breaker:       breakerItem{string(e.Window.Breaker.State), web.Time(e.Window.Breaker.OpenUntil), e.Window.Breaker.Reason},
+		LastSuccessAt: web.Time(e.Window.Health.LastSuccess), FailingSince: web.Time(e.Window.Health.FailingSince),
 		EndpointID: e.ID, PartnerCode: e.PartnerCode, URL: e.URL, WebhookTypes: []string{}, Description: e.Description, State: "active",
-		MaxInFlight: e.Window.MaxInFlight, Window: e.Window.Grown, InFlight: e.Window.Used, Waiting: e.Window.WaitingFirst + e.Window.WaitingAgain,
+		MaxInFlight: e.Window.MaxInFlight, Window: e.Window.Grown, InFlight: e.Window.Used, Waiting: e.Window.WaitingFirst + e.Window.WaitingAgain + e.Window.WaitingBlocked,
 		CreatedAt: web.Time(e.CreatedAt), UpdatedAt: web.Time(e.UpdatedAt),
 	}
 	for _, t := range e.Types {
 		item.WebhookTypes = append(item.WebhookTypes, string(t))
 	}
+	headers, err := delivery.OpenHeaders(a.Box, e.ID, e.Headers)
+	if err != nil {
+		a.Log.Error("an endpoint's headers cannot be read", "endpoint", e.ID, "error", err)
+	}
+	item.Headers = append(item.Headers, slices.Sorted(maps.Keys(headers))...)
 	switch {
 	case e.Window.Disabled || e.Window.PartnerDisabled:
-		item.State = "disabled"
+		item.State, item.StateReason = "disabled", e.Window.Health.DisabledReason
 	case e.Window.Paused:
 		item.State = "paused"
 	}
@@ -70,7 +87,7 @@ func showEndpointItem(e webhook.Endpoint) endpointItem {
 }
 
 // apply checks what the request names and puts it into e.
-func (q endpointRequest) apply(e *webhook.Endpoint) error {
+func (a *Internal) apply(q endpointRequest, e *webhook.Endpoint) error {
 	if q.URL != nil {
 		e.URL = *q.URL
 	}
@@ -86,6 +103,9 @@ func (q endpointRequest) apply(e *webhook.Endpoint) error {
 		}
 		e.Window.MaxInFlight = *q.MaxInFlight
 	}
+	if err := a.applyDelivery(q, e); err != nil {
+		return err
+	}
 	if q.WebhookTypes == nil {
 		return nil
 	}
@@ -100,6 +120,76 @@ func (q endpointRequest) apply(e *webhook.Endpoint) error {
 	return nil
 }
 
+// maxRate is the highest rate limit an endpoint can ask for, a second.
+const maxRate = 1000
+
+// rateLimit is how many deliveries a second the window's rate allows.
+func rateLimit(w webhook.Window) int {
+	if w.RateEvery == 0 {
+		return 0
+	}
+	return int(time.Second / w.RateEvery)
+}
+
+// applyDelivery puts into e how the request wants it to be delivered to.
+func (a *Internal) applyDelivery(q endpointRequest, e *webhook.Endpoint) error {
+	if q.RateLimit != nil {
+		if *q.RateLimit < 0 || *q.RateLimit > maxRate {
+			return webhook.Invalid("/rateLimit", fmt.Sprintf("must be 1 to %d deliveries a second, or 0 for no limit", maxRate))
+		}
+		e.Window.RateEvery = 0
+		if *q.RateLimit > 0 {
+			e.Window.RateEvery = time.Second / time.Duration(*q.RateLimit)
+		}
+	}
+	if q.Ordered != nil {
+		e.Window.Ordered = *q.Ordered
+	}
+	if q.AckMode != nil {
+		if *q.AckMode != webhook.AckStatus && *q.AckMode != webhook.AckBody {
+			return webhook.Invalid("/ackMode", `must be "status" or "body"`)
+		}
+		e.AckMode = *q.AckMode
+	}
+	if q.Headers == nil {
+		return nil
+	}
+	headers := delivery.Headers{}
+	for name, value := range q.Headers {
+		if value != nil {
+			headers[name] = *value
+		}
+	}
+	if err := checkHeaders(headers); err != nil {
+		return err
+	}
+	e.Headers = headers.Seal(a.Box, e.ID)
+	return nil
+}
+
+// checkHeaders decides whether an endpoint may carry custom headers. Names
+// that HTTP takes for one must not differ in value by chance.
+func checkHeaders(h delivery.Headers) error {
+	if len(h) > maxHeaders {
+		return webhook.Invalid("/headers", fmt.Sprintf("must be at most %d headers", maxHeaders))
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if err := guard.CheckHeader(name, h[name]); err != nil {
+			return err
+		}
+		same := http.CanonicalHeaderKey(name)
+		if seen[same] {
+			return webhook.Invalid("/headers", fmt.Sprintf("must have %s once, in whatever case", same))
+		}
+		seen[same] = true
+	}
+	return nil
+}
+
+// maxHeaders is how many custom headers an endpoint may have.
+const maxHeaders = 20
+
 func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error {
 	var request endpointRequest
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
@@ -112,7 +202,7 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 		ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: r.PathValue("code"), CreatedAt: time.Now(),
 		Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight},
 	}
-	if err := request.apply(&e); err != nil {
+	if err := a.apply(request, &e); err != nil {
 		return err
 	}
 	if err := a.Guard.CheckURL(r.Context(), e.URL, a.Resolver); err != nil {
@@ -123,7 +213,7 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	a.acted(r.Context(), "endpoint.create", e.ID, e.PartnerCode)
-	return web.WriteJSON(w, http.StatusCreated, showEndpointItem(e))
+	return web.WriteJSON(w, http.StatusCreated, a.showEndpointItem(e))
 }
 
 func (a *Internal) listEndpoints(w http.ResponseWriter, r *http.Request) error {
@@ -136,7 +226,7 @@ func (a *Internal) listEndpoints(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, next := cut(found, after, limit, func(e webhook.Endpoint) string { return e.ID })
-	return writePage(w, page, next, showEndpointItem)
+	return writePage(w, page, next, a.showEndpointItem)
 }
 
 func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -144,7 +234,15 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, showEndpointItem(e))
+	attempts, err := a.Sequences.RecentAttempts(r.Context(), e.ID)
+	if err != nil {
+		return err
+	}
+	item := a.showEndpointItem(e)
+	return web.WriteJSON(w, http.StatusOK, struct {
+		endpointItem
+		Advice []string `json:"advice"` // what the receiver's answers say to its owner
+	}{item, delivery.Advise(attempts, a.Timeout, time.Now())})
 }
 
 // changeEndpoint applies a change, notes it and shows the endpoint.
@@ -154,7 +252,7 @@ func (a *Internal) changeEndpoint(w http.ResponseWriter, r *http.Request, action
 		return err
 	}
 	a.acted(r.Context(), action, e.ID, e.PartnerCode)
-	return web.WriteJSON(w, http.StatusOK, showEndpointItem(e))
+	return web.WriteJSON(w, http.StatusOK, a.showEndpointItem(e))
 }
 
 func (a *Internal) patchEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -167,7 +265,7 @@ func (a *Internal) patchEndpoint(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return a.changeEndpoint(w, r, "endpoint.change", request.apply)
+	return a.changeEndpoint(w, r, "endpoint.change", func(e *webhook.Endpoint) error { return a.apply(request, e) })
 }
 
 func (a *Internal) pauseEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -175,7 +273,87 @@ func (a *Internal) pauseEndpoint(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) resumeEndpoint(w http.ResponseWriter, r *http.Request) error {
-	return a.changeEndpoint(w, r, "endpoint.resume", func(e *webhook.Endpoint) error { e.Window.Paused = false; return nil })
+	return a.changeEndpoint(w, r, "endpoint.resume", func(e *webhook.Endpoint) error {
+		e.Window.Paused = false
+		if e.Window.Disabled { // by itself: whoever resumes it has looked at it
+			e.Window.Disabled, e.Window.Health = false, webhook.Health{LastSuccess: e.Window.Health.LastSuccess}
+		}
+		return nil
+	})
+}
+
+// reasonRequest is why somebody does what should not be done lightly.
+type reasonRequest struct {
+	Reason string `json:"reason"`
+}
+
+func readReason(r *http.Request) (string, error) {
+	var request reasonRequest
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return "", err
+	}
+	if request.Reason == "" {
+		return "", webhook.Invalid("/reason", "is required: say why, for the audit log")
+	}
+	return request.Reason, checkText("/reason", request.Reason)
+}
+
+// moveBreaker opens or closes an endpoint's breaker by hand.
+func (a *Internal) moveBreaker(action string, move func(b *webhook.Breaker, reason string)) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		reason, err := readReason(r)
+		if err != nil {
+			return err
+		}
+		e, err := a.Endpoints.UpdateEndpoint(r.Context(), r.PathValue("id"), func(e *webhook.Endpoint) error {
+			move(&e.Window.Breaker, reason)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		a.acted(r.Context(), action, e.ID, reason)
+		return web.WriteJSON(w, http.StatusOK, a.showEndpointItem(e))
+	}
+}
+
+func (a *Internal) openBreaker() web.HandlerFunc {
+	return a.moveBreaker("endpoint.open-breaker", func(b *webhook.Breaker, reason string) { b.OpenByHand("opened by hand: " + reason) })
+}
+
+func (a *Internal) closeBreaker() web.HandlerFunc {
+	return a.moveBreaker("endpoint.close-breaker", func(b *webhook.Breaker, _ string) { b.Close() })
+}
+
+// maxSequence is how many numbers one answer tells of.
+const maxSequence = 1000
+
+// showSequence tells what became of each number of an endpoint's sequence.
+func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
+	from, to := 1, 0
+	var limit int
+	err := readQuery(r, map[string]func(string) error{
+		"from": number("from", 1, math.MaxInt-maxSequence, &from),
+		"to":   number("to", 1, math.MaxInt, &to),
+	}, &limit)
+	if err != nil {
+		return err
+	}
+	if to == 0 {
+		to = from + maxSequence - 1
+	}
+	if to < from || to-from >= maxSequence {
+		return webhook.Invalid("to", fmt.Sprintf("must be at least from and less than from + %d", maxSequence))
+	}
+	e, err := a.Endpoints.Endpoint(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	found, err := a.Sequences.Sequence(r.Context(), e.ID, int64(from), int64(to))
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, "", showDeliveryItem)
 }
 
 func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error {

@@ -62,6 +62,23 @@ type Endpoints interface {
 	RemoveEndpoint(ctx context.Context, id string) error
 }
 
+// Sequences is the ledger as whoever looks closely at an endpoint uses it.
+type Sequences interface {
+	// Sequence lists the deliveries that took the numbers from … to.
+	Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error)
+	// RecentAttempts lists the newest attempts at an endpoint.
+	RecentAttempts(ctx context.Context, endpointID string) ([]webhook.Attempt, error)
+}
+
+// Replays is the ledger as the API of bulk replays uses it.
+type Replays interface {
+	PreviewReplay(ctx context.Context, f delivery.Filter) (delivery.ReplayPreview, error)
+	StartReplay(ctx context.Context, r delivery.Replay) (delivery.Replay, error)
+	Replay(ctx context.Context, id string) (delivery.Replay, error)
+	Replays(ctx context.Context, cursor string, limit int) ([]delivery.Replay, string, error)
+	MoveReplay(ctx context.Context, id string, to delivery.ReplayState) error
+}
+
 // Audit is the ledger as everything that acts uses it.
 type Audit interface {
 	Audit(ctx context.Context, e partners.AuditEntry) error
@@ -75,6 +92,8 @@ type Internal struct {
 	Partners   Partners
 	Secrets    Secrets
 	Endpoints  Endpoints
+	Sequences  Sequences
+	Replays    Replays
 	Orders     Orders
 	Rates      Rates
 	Mailbox    Mailbox
@@ -86,6 +105,7 @@ type Internal struct {
 	Composer *delivery.Composer
 	Guard    *guard.Guard
 	Resolver guard.Resolver
+	Timeout  time.Duration // limit of a whole attempt
 
 	Metrics *Metrics
 	Web     *web.Metrics
@@ -148,6 +168,17 @@ func (a *Internal) routes() map[string]web.HandlerFunc {
 		"POST /internal/v1/endpoints/{id}/test":       a.testEndpoint,
 		"POST /internal/v1/endpoints/{id}/pause":      a.pauseEndpoint,
 		"POST /internal/v1/endpoints/{id}/resume":     a.resumeEndpoint,
+
+		"POST /internal/v1/endpoints/{id}/open-breaker":  a.openBreaker(),
+		"POST /internal/v1/endpoints/{id}/close-breaker": a.closeBreaker(),
+		"GET /internal/v1/endpoints/{id}/sequence":       a.showSequence,
+
+		"POST /internal/v1/replays":             a.createReplay,
+		"GET /internal/v1/replays":              a.listReplays,
+		"GET /internal/v1/replays/{id}":         a.showReplay,
+		"POST /internal/v1/replays/{id}/pause":  a.moveReplay("pause", delivery.ReplayPaused),
+		"POST /internal/v1/replays/{id}/resume": a.moveReplay("resume", delivery.ReplayRunning),
+		"POST /internal/v1/replays/{id}/cancel": a.moveReplay("cancel", delivery.ReplayCancelled),
 
 		"GET /internal/v1/orders":                   a.listOrders,
 		"GET /internal/v1/orders/{id}":              a.showOrder,

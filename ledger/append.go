@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
@@ -355,12 +356,17 @@ func (b *batch) insertEvents(ctx context.Context) error {
 // newDelivery is a delivery about to be inserted.
 type newDelivery struct {
 	webhook.Delivery
-	lane int
+	lane    int
+	subject string // at ordered endpoints
+	probe   bool
 }
 
 // appendTo makes the deliveries of the batch's new events. One goes straight
 // to the queue if its window has room and nobody waits before it.
 func (b *batch) appendTo(ctx context.Context) error {
+	if err := b.findBusySubjects(ctx); err != nil {
+		return err
+	}
 	var made []newDelivery
 	for _, op := range b.fresh() {
 		a := op.append
@@ -374,7 +380,7 @@ func (b *batch) appendTo(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			d := newDelivery{Delivery: b.place(w, a)}
+			d := b.place(w, a)
 			made = append(made, d)
 			a.result.DeliveryIDs = append(a.result.DeliveryIDs, d.ID)
 		}
@@ -385,22 +391,67 @@ func (b *batch) appendTo(ctx context.Context) error {
 	return b.answerStored(ctx)
 }
 
+// findBusySubjects reads which subjects of the batch's events have unfinished
+// deliveries at ordered endpoints.
+func (b *batch) findBusySubjects(ctx context.Context) error {
+	var asked []subject
+	for _, op := range b.fresh() {
+		for _, endpoint := range op.append.endpoints {
+			if w := b.windows[endpoint.ID]; w != nil && w.Ordered {
+				asked = append(asked, subject{endpoint.ID, op.append.Event.Subject})
+			}
+		}
+	}
+	return b.findBusy(ctx, asked)
+}
+
+// findBusy reads which of the asked subjects have unfinished deliveries.
+func (b *batch) findBusy(ctx context.Context, asked []subject) error {
+	b.busy = map[subject]bool{}
+	if len(asked) == 0 {
+		return nil
+	}
+	t := new(text).add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (VALUES ")
+	return t.rows(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
+		query(ctx, b.tx, func(rows *sql.Rows) error {
+			var s subject
+			err := rows.Scan(&s.endpointID, &s.name)
+			b.busy[s] = true
+			return err
+		})
+}
+
 // place numbers a delivery and gives it a slot, or a place in the backlog.
-func (b *batch) place(w *window, a *appendOp) webhook.Delivery {
+func (b *batch) place(w *window, a *appendOp) newDelivery {
 	if a.Event.Test { // outside the sequence and past the gate: it asks whether the receiver is there
 		w.Used++
-		return a.delivery(w.EndpointID, 0, webhook.Queued)
+		return newDelivery{Delivery: a.delivery(w.EndpointID, 0, webhook.Queued)}
 	}
-	d := a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)
+	d := newDelivery{Delivery: a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)}
 	w.NextSequence++
-	if w.Room() > 0 && !w.wants(b.now) {
-		d.State = webhook.Queued
-		w.Used++
-		w.Admissions++
-	} else {
-		w.waits(laneFirst, 1)
+	if w.Ordered {
+		d.subject = a.Event.Subject
+		d.lane = b.laneOfNext(subject{w.EndpointID, d.subject})
 	}
+	if d.lane == laneFirst && w.Room(b.now) > 0 && !w.wants(b.now) {
+		d.State = webhook.Queued
+		w.Admit(d.ID, b.now)
+		d.probe = w.Breaker.Probe == d.ID
+		return d
+	}
+	w.waits(d.lane, 1)
+	w.wake(b.now.Add(time.Second)) // it may wait for a gate that no record opens, while a retry is due much later
 	return d
+}
+
+// laneOfNext is the lane of the next delivery of a subject, which is busy from
+// then on. What has no subject has no order.
+func (b *batch) laneOfNext(s subject) int {
+	if b.busy[s] {
+		return laneBlocked
+	}
+	b.busy[s] = s.name != ""
+	return laneFirst
 }
 
 func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.State) webhook.Delivery {
@@ -428,7 +479,12 @@ func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error 
 func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 	t := new(text).add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
 		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
-		last_outcome, last_status, last_class, created_at, finished_at) VALUES `)
+		last_outcome, last_status, last_class, created_at, finished_at, subject) VALUES `)
+	for _, d := range made {
+		if d.Trigger != webhook.TriggerTest {
+			b.count(d.PartnerCode, factCreated, 1)
+		}
+	}
 	t.rows(len(made), func(i int) []any {
 		d := made[i]
 		var dueAt, queuedAt any
@@ -438,9 +494,13 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 		} else {
 			dueAt = micros(d.DueAt)
 		}
+		next := d.Trigger
+		if d.probe {
+			next = webhook.TriggerProbe
+		}
 		return []any{d.ID, d.EventID, d.EndpointID, d.PartnerCode, string(d.Type), d.ObjectID, d.Sequence,
-			string(d.State), "", d.Generation, 0, string(d.Trigger), string(d.Trigger), d.ReplayOf, d.lane, dueAt, queuedAt, 0, "",
-			"", 0, "", micros(b.now), 0}
+			string(d.State), "", d.Generation, 0, string(d.Trigger), string(next), d.ReplayOf, d.lane, dueAt, queuedAt, 0, "",
+			"", 0, "", micros(b.now), 0, d.subject}
 	})
 	if _, err := t.exec(ctx, b.tx); err != nil {
 		return fmt.Errorf("insert deliveries: %w", err)

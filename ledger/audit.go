@@ -11,9 +11,13 @@ import (
 
 // Audit writes an entry; ID and At are filled in.
 func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	_, err := l.write.ExecContext(ctx, "INSERT INTO audit (id, at, actor, action, target, detail) VALUES ($1, $2, $3, $4, $5, $6)",
-		webhook.NewID(webhook.AuditPrefix), micros(time.Now()), e.Actor, e.Action, e.Target, e.Detail)
-	return l.broken(err)
+	return l.broken(insertAudit(ctx, l.write, e, time.Now()))
+}
+
+func insertAudit(ctx context.Context, q querier, e partners.AuditEntry, at time.Time) error {
+	_, err := q.ExecContext(ctx, "INSERT INTO audit (id, at, actor, action, target, detail) VALUES ($1, $2, $3, $4, $5, $6)",
+		webhook.NewID(webhook.AuditPrefix), micros(at), e.Actor, e.Action, e.Target, e.Detail)
+	return err
 }
 
 // AuditEntries lists entries, newest first, and the cursor of the next page.

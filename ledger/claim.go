@@ -30,12 +30,13 @@ func (l *Ledger) Claim(ctx context.Context, t delivery.Ticket, workerID string) 
 
 // deliveryColumns are what deliveryFields reads.
 const deliveryColumns = `id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence, state, reason,
-	generation, attempts, trigger, replay_of, due_at, created_at, finished_at, last_outcome, last_status, last_class`
+	generation, attempts, trigger, replay_of, due_at, created_at, finished_at, last_outcome, last_status, last_class,
+	asked_by_receiver, lane = 3`
 
 func deliveryFields(d *webhook.Delivery) []any {
 	return []any{&d.ID, &d.EventID, &d.EndpointID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &d.State, &d.Reason,
 		&d.Generation, &d.Attempts, &d.Trigger, &d.ReplayOf, timeColumn{&d.DueAt}, timeColumn{&d.CreatedAt},
-		timeColumn{&d.FinishedAt}, &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass}
+		timeColumn{&d.FinishedAt}, &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked}
 }
 
 // claim moves the batch's tickets from queued to sending and counts their
@@ -62,8 +63,9 @@ func (b *batch) claim(ctx context.Context) error {
 	// The bounds let PostgreSQL leave other days' partitions alone.
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
 		AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = deliveries.endpoint_id
-			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled)))
-		RETURNING `+deliveryColumns+", next_trigger", ids[0], ids[len(ids)-1])
+			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled OR w.not_before > ?
+				OR w.breaker <> 'closed' AND w.probe <> deliveries.id)))
+		RETURNING `+deliveryColumns+", next_trigger", ids[0], ids[len(ids)-1], micros(b.now))
 	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var job delivery.Job
 		if err := rows.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
@@ -118,30 +120,44 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 		state, finished, due = webhook.Cancelled, micros(b.now), nil
 	}
 	var lane int
+	var partner, subject string
+	var trigger webhook.Trigger
 	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = $1, due_at = $2, finished_at = $3, queued_at = NULL,
-		generation = generation + 1, reason = $4 WHERE id = $5 AND generation = $6 AND state = 'queued' RETURNING lane`,
-		string(state), due, finished, reasonOf(state), ticket.DeliveryID, ticket.Generation).Scan(&lane)
+		generation = generation + 1, reason = $4, next_trigger = CASE WHEN next_trigger <> 'probe' THEN next_trigger
+		WHEN attempts = 0 THEN trigger ELSE 'retry' END WHERE id = $5 AND generation = $6 AND state = 'queued'
+		RETURNING lane, partner_code, subject, trigger`,
+		string(state), due, finished, reasonOf(state), ticket.DeliveryID, ticket.Generation).Scan(&lane, &partner, &subject, &trigger)
 	if err == sql.ErrNoRows {
 		return nil // claimed or moved on meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	w.Used--
+	w.leave(ticket.DeliveryID)
 	if state == webhook.Pending {
 		w.waits(lane, 1)
 		w.wake(b.now)
+		return nil
 	}
+	b.ended(trigger, partner, state, ticket.EndpointID, subject)
 	return nil
+}
+
+// claimedEndpoint is what an attempt needs of its endpoint.
+type claimedEndpoint struct {
+	url     string
+	ackMode webhook.AckMode
+	headers []byte
+	epoch   int64
 }
 
 // completeJobs adds event, URL and secrets to what was claimed.
 func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) error {
-	events, endpoints, codes := map[string]webhook.Event{}, map[string]string{}, map[string][]delivery.SealedSecret{}
+	events, endpoints, codes := map[string]webhook.Event{}, map[string]claimedEndpoint{}, map[string][]delivery.SealedSecret{}
 	for _, c := range wanted {
 		if c.claimed {
 			events[c.job.Delivery.EventID] = webhook.Event{}
-			endpoints[c.job.Delivery.EndpointID] = ""
+			endpoints[c.job.Delivery.EndpointID] = claimedEndpoint{}
 			codes[c.job.Delivery.PartnerCode] = nil
 		}
 	}
@@ -158,11 +174,12 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	if err != nil {
 		return err
 	}
-	t = new(text).add("SELECT id, url FROM endpoints WHERE id IN ")
+	t = new(text).add("SELECT e.id, e.url, e.ack_mode, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.id IN ")
 	err = list(t, slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
-		var id, url string
-		err := rows.Scan(&id, &url)
-		endpoints[id] = url
+		var id string
+		var e claimedEndpoint
+		err := rows.Scan(&id, &e.url, &e.ackMode, &e.headers, &e.epoch)
+		endpoints[id] = e
 		return err
 	})
 	if err != nil {
@@ -183,7 +200,8 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	for _, c := range wanted {
 		if c.claimed {
 			c.job.Event = events[c.job.Delivery.EventID]
-			c.job.URL = endpoints[c.job.Delivery.EndpointID]
+			e := endpoints[c.job.Delivery.EndpointID]
+			c.job.URL, c.job.AckMode, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.headers, e.epoch
 			c.job.Secrets = codes[c.job.Delivery.PartnerCode]
 		}
 	}

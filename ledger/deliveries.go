@@ -12,13 +12,16 @@ import (
 
 const placedColumns = `d.id, d.event_id, d.endpoint_id, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
 	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
-	d.last_status, d.last_class, COALESCE(w.paused, $1), COALESCE(w.disabled, $1), COALESCE(w.partner_disabled, $1),
-	COALESCE(w.removed, $1)`
+	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3, COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
+	COALESCE(w.partner_disabled, $1), COALESCE(w.removed, $1), COALESCE(w.breaker, 'closed'), w.open_until, w.not_before,
+	COALESCE(w.rate_every, 0), w.rate_next`
 
 const placedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
 
 func placedFields(p *delivery.Placed) []any {
-	return append(deliveryFields(&p.Delivery), &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed)
+	return append(deliveryFields(&p.Delivery), &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed,
+		&p.Window.Breaker.State, timeColumn{&p.Window.Breaker.OpenUntil}, timeColumn{&p.Window.NotBefore},
+		microsColumn{&p.Window.RateEvery}, timeColumn{&p.Window.RateNext})
 }
 
 // selectPlaced begins a query of placed deliveries; $1 is false.
@@ -74,6 +77,18 @@ const closed = "(d.endpoint_id = '' OR w.paused OR w.disabled OR w.partner_disab
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
 func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
 	t := selectPlaced("d.id < ?", before(f.Cursor, f.Until, webhook.DeliveryPrefix))
+	t.narrow(f)
+	found, err = t.add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1).placed(ctx, l.read)
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		next = found[f.Limit-1].ID
+	}
+	return found, next, l.broken(err)
+}
+
+// narrow adds the conditions of f but its bounds above, on deliveries d and
+// windows w.
+func (t *text) narrow(f delivery.Filter) {
 	t.since("d.id", webhook.DeliveryPrefix, f.Since)
 	t.equal("d.partner_code", f.PartnerCode)
 	t.equal("d.endpoint_id", f.EndpointID)
@@ -93,12 +108,6 @@ func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []del
 	if f.Reference != "" {
 		t.add(" AND (d.object_id = ? OR d.event_id = ?)", f.Reference, f.Reference)
 	}
-	found, err = t.add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1).placed(ctx, l.read)
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
-	return found, next, l.broken(err)
 }
 
 // RetryDelivery makes an unfinished delivery due now and answers "", or makes
@@ -197,22 +206,48 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string) error {
 			}
 		}
 		var lane int
+		var subject string
 		err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, due_at = NULL, queued_at = NULL,
-			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5 AND endpoint_id = $6 RETURNING lane`,
-			reason, micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane)
+			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5 AND endpoint_id = $6
+			RETURNING lane, subject`, reason, micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane, &subject)
 		if errors.Is(err, sql.ErrNoRows) {
 			return moved
 		}
 		if err != nil {
 			return fmt.Errorf("cancel delivery %s: %w", id, err)
 		}
+		b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
 		switch {
 		case w == nil:
 		case d.State == webhook.Queued:
-			w.Used--
+			w.leave(d.ID)
 		default:
 			w.waits(lane, -1)
 		}
 		return nil
 	})
+}
+
+// Sequence lists the deliveries that took an endpoint's numbers from … to;
+// replays, which repeat them, are not among these.
+func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error) {
+	found, err := selectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to).
+		add(" ORDER BY d.sequence").placed(ctx, l.read)
+	return found, l.broken(err)
+}
+
+// recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.
+const recentDeliveries = 50
+
+// RecentAttempts lists the attempts of an endpoint's newest deliveries.
+func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
+	t := new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE endpoint_id = ? ORDER BY id DESC LIMIT ?) ORDER BY started_at DESC",
+		endpointID, recentDeliveries)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var a webhook.Attempt
+		err := rows.Scan(attemptFields(&a)...)
+		found = append(found, a)
+		return err
+	})
+	return found, l.broken(err)
 }

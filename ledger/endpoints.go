@@ -1,20 +1,21 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.created_at, e.updated_at, " + windowColumns
+const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.ack_mode, e.headers, e.created_at, e.updated_at, " + windowColumns
 
 func endpointFields(e *webhook.Endpoint) []any {
-	return append([]any{&e.ID, &e.PartnerCode, &e.URL, listColumn[webhook.Type]{&e.Types}, &e.Description,
+	return append([]any{&e.ID, &e.PartnerCode, &e.URL, listColumn[webhook.Type]{&e.Types}, &e.Description, &e.AckMode, &e.Headers,
 		timeColumn{&e.CreatedAt}, timeColumn{&e.UpdatedAt}}, windowFields(&e.Window)...)
 }
 
@@ -39,15 +40,17 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhoo
 		if n >= partners.MaxEndpoints {
 			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, which is the most: remove one first", n))
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, created_at, updated_at, removed_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`, e.ID, e.PartnerCode, e.URL, joinList(e.Types), e.Description,
-			micros(e.CreatedAt), micros(e.CreatedAt))
+		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, ack_mode, headers, created_at, updated_at, removed_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)`, e.ID, e.PartnerCode, e.URL, joinList(e.Types), e.Description,
+			string(cmp.Or(e.AckMode, webhook.AckStatus)), bytesOrEmpty(e.Headers), micros(e.CreatedAt), micros(e.CreatedAt))
 		if err != nil {
 			return fmt.Errorf("insert endpoint: %w", err)
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO windows (endpoint_id, max_in_flight, grown, used, waiting_first, waiting_again,
-			admissions, next_sequence, paused, disabled, partner_disabled, removed) VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4)`,
-			e.ID, e.Window.MaxInFlight, min(webhook.StartWindow, e.Window.MaxInFlight), false, disabled)
+			admissions, next_sequence, paused, disabled, partner_disabled, removed, rate_every, ordered)
+			VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4, $6, $7)`,
+			e.ID, e.Window.MaxInFlight, min(webhook.StartWindow, e.Window.MaxInFlight), false, disabled,
+			e.Window.RateEvery.Microseconds(), e.Window.Ordered)
 		return err
 	})
 	if err != nil {
@@ -87,23 +90,35 @@ func (b *batch) adopt(ctx context.Context, e webhook.Endpoint) (more bool, err e
 		types = webhook.Types
 	}
 	var ids []string
-	t := new(text).add("SELECT id FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN ", e.PartnerCode)
+	var subjects []subject
+	t := new(text).add(`SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '') FROM deliveries
+		WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN `, e.PartnerCode)
 	err = list(t, types).add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
+		s := subject{endpointID: e.ID}
+		err := rows.Scan(&id, &s.name)
+		ids, subjects = append(ids, id), append(subjects, s)
 		return err
 	})
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
-	t = new(text).add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2 FROM ", e.ID)
-	t.table(len(ids), func(i int) []any { return []any{ids[i], w.NextSequence + int64(i)} })
+	if !w.Ordered {
+		subjects = make([]subject, len(ids))
+	}
+	if err := b.findBusy(ctx, subjects); err != nil {
+		return false, err
+	}
+	t = new(text).add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
+	t.table(len(ids), func(i int) []any {
+		lane := b.laneOfNext(subjects[i])
+		w.waits(lane, 1)
+		return []any{ids[i], w.NextSequence + int64(i), subjects[i].name, lane}
+	})
 	if _, err := t.add(" WHERE id = v.column1 AND id >= ? AND id <= ?", ids[0], ids[len(ids)-1]).exec(ctx, b.tx); err != nil {
 		return false, err
 	}
 	w.NextSequence += int64(len(ids))
-	w.waits(laneFirst, len(ids))
 	w.wake(b.now)
 	return len(ids) == adoptBatch, nil
 }
@@ -156,8 +171,8 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 }
 
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
-// change may set URL, Types, Description and the window's MaxInFlight, Paused
-// and Disabled.
+// change may set what belongs to the endpoint itself, and of its window
+// MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered.
 func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
 	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
@@ -170,15 +185,34 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 		if err := change(&e); err != nil {
 			return err
 		}
-		w.MaxInFlight, w.Paused, w.Disabled = e.Window.MaxInFlight, e.Window.Paused, e.Window.Disabled
+		if w.Ordered && !e.Window.Ordered {
+			if err := b.freeAll(ctx, w); err != nil {
+				return err
+			}
+		}
+		c := e.Window
+		w.MaxInFlight, w.Paused, w.Disabled, w.Breaker, w.Health = c.MaxInFlight, c.Paused, c.Disabled, c.Breaker, c.Health
+		w.RateEvery, w.Ordered = c.RateEvery, c.Ordered
 		w.Grown = min(w.Grown, w.MaxInFlight)
 		w.wake(b.now)
 		e.UpdatedAt, e.Window = b.now, w.Window
-		_, err = b.tx.ExecContext(ctx, "UPDATE endpoints SET url = $2, types = $3, description = $4, updated_at = $5 WHERE id = $1",
-			id, e.URL, joinList(e.Types), e.Description, micros(b.now))
+		_, err = b.tx.ExecContext(ctx, `UPDATE endpoints SET url = $2, types = $3, description = $4, ack_mode = $5, headers = $6,
+			updated_at = $7 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now))
 		return err
 	})
 	return e, err
+}
+
+// freeAll lets go what waits for its order at an endpoint that keeps none any more.
+func (b *batch) freeAll(ctx context.Context, w *window) error {
+	result, err := b.tx.ExecContext(ctx, "UPDATE deliveries SET lane = 0 WHERE endpoint_id = $1 AND lane = 3 AND due_at IS NOT NULL", w.EndpointID)
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	w.waits(laneBlocked, -int(n))
+	w.waits(laneFirst, int(n))
+	return err
 }
 
 func (l *Ledger) endpointIn(ctx context.Context, b *batch, w *window) (e webhook.Endpoint, err error) {
@@ -229,7 +263,7 @@ func (l *Ledger) RemoveEndpoint(ctx context.Context, id string) error {
 func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	for {
 		var ids []string
-		err := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again > 0 ORDER BY endpoint_id").
+		err := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id").
 			query(ctx, l.read, func(rows *sql.Rows) error {
 				var id string
 				err := rows.Scan(&id)
@@ -263,29 +297,38 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 // cancelWaiting ends up to adoptBatch deliveries that wait for a removed
 // endpoint and reports how many.
 func (b *batch) cancelWaiting(ctx context.Context, w *window) (int, error) {
-	lanes := map[string]int{}
-	t := new(text).add("SELECT id, lane FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?", w.EndpointID, adoptBatch)
-	var ids []string
-	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
-		var id string
-		var lane int
-		err := rows.Scan(&id, &lane)
-		ids, lanes[id] = append(ids, id), lane
-		return err
+	return b.cancel(ctx, reasonRemoved, w.EndpointID, func(t *text) {
+		t.add("endpoint_id = ? AND id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?)",
+			w.EndpointID, w.EndpointID, adoptBatch)
 	})
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	slices.Sort(ids)
-	t = new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND id IN ",
-		reasonRemoved, micros(b.now))
-	if _, err := list(t, ids).exec(ctx, b.tx); err != nil {
-		return 0, err
-	}
-	for _, id := range ids {
-		w.waits(lanes[id], -1)
-	}
-	return len(ids), nil
+}
+
+// cancel ends those waiting deliveries of one endpoint (or of none) that where
+// describes, under the window's lock, and reports how many.
+func (b *batch) cancel(ctx context.Context, reason, endpointID string, where func(*text)) (n int, err error) {
+	t := new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
+		reason, micros(b.now))
+	where(t)
+	err = t.add(" RETURNING lane, trigger, partner_code, subject").query(ctx, b.tx, func(rows *sql.Rows) error {
+		var lane int
+		var trigger webhook.Trigger
+		var partner, subject string
+		if err := rows.Scan(&lane, &trigger, &partner, &subject); err != nil {
+			return err
+		}
+		n++
+		b.ended(trigger, partner, webhook.Cancelled, endpointID, subject)
+		if endpointID == "" {
+			return nil
+		}
+		w, err := b.window(endpointID)
+		if err != nil {
+			return err
+		}
+		w.waits(lane, -1)
+		return nil
+	})
+	return n, err
 }
 
 // EndpointURLs lists the different URLs of all endpoints, at most limit.
@@ -298,4 +341,40 @@ func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, er
 			return err
 		})
 	return urls, l.broken(err)
+}
+
+// PartnerWindows sums up the windows of one partner's endpoints.
+type PartnerWindows struct {
+	PartnerCode string
+	Breakers    map[webhook.BreakerState]int // endpoints by state
+	Held        int64                        // deliveries that wait until somebody acts
+	LastSuccess time.Time                    // of the endpoint whose last one is longest ago; zero: one never had any
+}
+
+// PartnerWindows sums up the windows of all partners with endpoints.
+func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, err error) {
+	t := new(text).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
+		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MIN(w.last_success)
+		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var code string
+		var state webhook.BreakerState
+		var n int
+		var held int64
+		var last time.Time
+		if err := rows.Scan(&code, &state, &n, &held, timeColumn{&last}); err != nil {
+			return err
+		}
+		if len(found) == 0 || found[len(found)-1].PartnerCode != code {
+			found = append(found, PartnerWindows{PartnerCode: code, Breakers: map[webhook.BreakerState]int{}, LastSuccess: last})
+		}
+		p := &found[len(found)-1]
+		p.Breakers[state] += n
+		p.Held += held
+		if last.Before(p.LastSuccess) {
+			p.LastSuccess = last
+		}
+		return nil
+	})
+	return found, l.broken(err)
 }

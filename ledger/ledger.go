@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"ledgerhook/delivery"
@@ -27,6 +28,7 @@ type Ledger struct {
 	log    *slog.Logger
 	writer *writer
 	unlock func() error
+	slot   int // of the rollups
 }
 
 // Options say where the ledger is and who hears of admitted deliveries.
@@ -57,9 +59,12 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	return l, nil
 }
 
+// rollupSlots is how many rows of one fact processes spread over.
+const rollupSlots = 8
+
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, slot: rand.IntN(rollupSlots), unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

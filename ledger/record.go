@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
@@ -16,6 +17,10 @@ import (
 type recordOp struct {
 	delivery.Result
 	counted bool // the fence let it through
+	trigger webhook.Trigger
+	partner string
+	subject string
+	replay  bool
 }
 
 // Record implements delivery.Ledger. It is fenced by the delivery's
@@ -48,7 +53,7 @@ func (b *batch) record(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.settle(op.record.Result)
+		b.settle(w, op.record)
 	}
 	return b.insertAttempts(ctx)
 }
@@ -62,7 +67,8 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 	slices.SortFunc(ordered, func(x, y *recordOp) int { return strings.Compare(x.DeliveryID, y.DeliveryID) })
 	t := new(text).add(`UPDATE deliveries SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
 		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
-		generation = generation + 1, queued_at = NULL, lane = ?, next_trigger = ? FROM `, laneRetry, string(webhook.TriggerRetry))
+		asked_by_receiver = v.column10, generation = generation + 1, queued_at = NULL,
+		lane = CASE WHEN replay_of = '' THEN ? ELSE lane END, next_trigger = ? FROM `, laneRetry, string(webhook.TriggerRetry))
 	t.table(len(ordered), func(i int) []any {
 		r := ordered[i]
 		state, reason := r.Verdict.State, r.Verdict.Reason
@@ -75,34 +81,97 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 			due, finished, reason = micros(r.Verdict.NextAt), 0, ""
 		}
 		a := r.Attempt
-		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass)}
+		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver}
 	})
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'sending'
-		RETURNING id`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
+		RETURNING id, trigger, partner_code, subject, replay_of <> ''`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
 	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var id, partner, subject string
+		var trigger webhook.Trigger
+		var replay bool
+		if err := rows.Scan(&id, &trigger, &partner, &subject, &replay); err != nil {
 			return err
 		}
-		results[id].counted = true
+		r := results[id]
+		r.counted, r.trigger, r.partner, r.subject, r.replay = true, trigger, partner, subject, replay
 		return nil
 	})
 }
 
-// settle frees a delivery's slot, or keeps it waiting for its retry, and lets
-// the window learn from the attempt.
-func (w *window) settle(r delivery.Result) {
-	w.Used--
+// settle frees a delivery's slot, keeps it waiting for its retry or counts its
+// end, and lets the window learn from the attempt.
+func (b *batch) settle(w *window, r *recordOp) {
+	isProbe := w.Breaker.Probe == r.DeliveryID
+	w.leave(r.DeliveryID)
 	if r.Verdict.State == webhook.Pending {
-		w.waits(laneRetry, 1)
+		w.waits(laneOf(r), 1)
 		w.wake(r.Verdict.NextAt)
+	} else {
+		b.ended(r.trigger, r.partner, r.Verdict.State, r.EndpointID, r.subject)
 	}
+	if r.trigger == webhook.TriggerTest {
+		return
+	}
+	b.count(r.partner, "attempt_"+string(r.Attempt.Outcome), 1)
+	if pause := b.now.Add(r.Verdict.EndpointPause); r.Verdict.EndpointPause > 0 && pause.After(w.NotBefore) {
+		w.NotBefore = pause
+	}
+	w.resize(r.Attempt)
+	w.judge(r.Result, isProbe, b.now)
+	b.observe(w, r)
+}
+
+// laneOf is the lane in which the delivery of a failed attempt waits.
+func laneOf(r *recordOp) int {
+	if r.replay {
+		return laneReplay
+	}
+	return laneRetry
+}
+
+// leave gives back the slot of a delivery.
+func (w *window) leave(deliveryID string) {
+	w.Used--
+	if w.Breaker.Probe == deliveryID {
+		w.Breaker.Probe = ""
+	}
+	w.dirty = true
+}
+
+// resize widens or halves the window after an attempt.
+func (w *window) resize(a webhook.Attempt) {
 	switch {
-	case r.Attempt.Trigger == webhook.TriggerTest:
-	case r.Attempt.Outcome == webhook.OutcomeDelivered:
+	case a.Outcome == webhook.OutcomeDelivered:
 		w.Grow()
-	case r.Attempt.ErrorClass == webhook.ErrorTimeout || r.Attempt.ErrorClass == webhook.ErrorConnect:
+	case a.ErrorClass == webhook.ErrorTimeout || a.ErrorClass == webhook.ErrorConnect:
 		w.Shrink()
+	}
+}
+
+// judge moves the breaker: on a probe's outcome, or when a worker's judge of
+// the current epoch says that it must trip.
+func (w *window) judge(r delivery.Result, isProbe bool, now time.Time) {
+	switch {
+	case isProbe && r.Attempt.NotSent():
+		// It says nothing of the receiver: another probe follows.
+	case isProbe:
+		passed := r.Attempt.Outcome != webhook.OutcomeUnknown && !r.Attempt.CountsAsFailure()
+		if w.Breaker.Probed(passed, now) {
+			w.Grown = min(webhook.StartWindow, w.MaxInFlight)
+		}
+	case r.Trip != "" && w.Breaker.State == webhook.BreakerClosed && r.BreakerEpoch == w.Breaker.Epoch:
+		w.Breaker.Trip(now, r.Trip)
+	}
+}
+
+// observe keeps the endpoint's health and disables it when it is beyond hope.
+func (b *batch) observe(w *window, r *recordOp) {
+	warning, disable := w.Health.Observe(r.Attempt, r.Verdict.State, b.now)
+	if disable != "" && !w.Disabled {
+		w.Disabled = true
+		b.note("endpoint.disable", w.EndpointID, disable)
+	} else if warning != "" {
+		b.note("endpoint.warn", w.EndpointID, warning)
 	}
 }
 

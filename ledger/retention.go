@@ -71,22 +71,8 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 		endpoints = []string{endpoint}
 	}
 	return l.alterWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
-		t := new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND endpoint_id = ? AND id IN ",
-			reasonExpired, micros(b.now), endpoint)
-		return list(t, ids).add(" RETURNING lane").query(ctx, b.tx, func(rows *sql.Rows) error {
-			var lane int
-			if err := rows.Scan(&lane); err != nil {
-				return err
-			}
-			if endpoint != "" {
-				w, err := b.window(endpoint)
-				if err != nil {
-					return err
-				}
-				w.waits(lane, -1)
-			}
-			return nil
-		})
+		_, err := b.cancel(ctx, reasonExpired, endpoint, func(t *text) { list(t.add("endpoint_id = ? AND id IN ", endpoint), ids) })
+		return err
 	})
 }
 

@@ -21,6 +21,9 @@ const (
 	laneFirst  = 0
 	laneRetry  = 1
 	laneReplay = 2
+	// laneBlocked holds deliveries behind an unfinished one of their subject;
+	// its end moves the next one to laneFirst.
+	laneBlocked = 3
 )
 
 // fairShare: every so many admissions the oldest due retry or replay goes
@@ -33,12 +36,18 @@ type window struct {
 	dirty bool
 }
 
-const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waiting_first, w.waiting_again, w.admissions,
-	w.next_sequence, w.paused, w.disabled, w.partner_disabled, w.removed, w.wake_at`
+const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waiting_first, w.waiting_again, w.waiting_blocked, w.admissions,
+	w.next_sequence, w.paused, w.disabled, w.partner_disabled, w.removed, w.wake_at, w.breaker, w.open_until,
+	w.breaker_epoch, w.breaker_opened, w.breaker_reason, w.probe, w.probes_passed, w.last_success, w.failing_since, w.failed,
+	w.gone, w.warned, w.disabled_reason, w.not_before, w.rate_every, w.rate_next, w.ordered`
 
 func windowFields(w *webhook.Window) []any {
-	return []any{&w.EndpointID, &w.MaxInFlight, &w.Grown, &w.Used, &w.WaitingFirst, &w.WaitingAgain, &w.Admissions,
-		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, timeColumn{&w.WakeAt}}
+	b, h := &w.Breaker, &w.Health
+	return []any{&w.EndpointID, &w.MaxInFlight, &w.Grown, &w.Used, &w.WaitingFirst, &w.WaitingAgain, &w.WaitingBlocked, &w.Admissions,
+		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, timeColumn{&w.WakeAt}, &b.State,
+		timeColumn{&b.OpenUntil}, &b.Epoch, &b.Opened, &b.Reason, &b.Probe, &b.Passed, timeColumn{&h.LastSuccess},
+		timeColumn{&h.FailingSince}, &h.Failed, &h.Gone, microsColumn{&h.Warned}, &h.DisabledReason, timeColumn{&w.NotBefore},
+		microsColumn{&w.RateEvery}, timeColumn{&w.RateNext}, &w.Ordered}
 }
 
 // lockWindows locks the rows of every endpoint that the batch concerns, in
@@ -91,11 +100,15 @@ func (w *window) wake(t time.Time) {
 	w.dirty = true
 }
 
-// waits counts a delivery into the backlog, or out of it with n = -1.
+// waits counts a delivery into the backlog, or out of it with n = -1. A blocked
+// one is not counted as waiting for the window: it waits for its predecessor.
 func (w *window) waits(lane, n int) {
-	if lane == laneFirst {
+	switch lane {
+	case laneBlocked:
+		w.WaitingBlocked += n
+	case laneFirst:
 		w.WaitingFirst += n
-	} else {
+	default:
 		w.WaitingAgain += n
 	}
 	w.dirty = true
@@ -103,7 +116,7 @@ func (w *window) waits(lane, n int) {
 
 // wants reports whether the window has room for something that may be waiting.
 func (w *window) wants(now time.Time) bool {
-	return w.Room() > 0 && (w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead)))
+	return w.Room(now) > 0 && (w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead)))
 }
 
 // lane is a part of a window's backlog, of which the first limit are wanted.
@@ -167,7 +180,7 @@ func (b *batch) refill(ctx context.Context) error {
 func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]waiting, error) {
 	var lanes []lane
 	for _, w := range group {
-		lanes = append(lanes, w.lanes(w.Room())...)
+		lanes = append(lanes, w.lanes(w.Room(b.now))...)
 	}
 	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at", b.now.Add(lookAhead))
 	found := map[string][]waiting{}
@@ -193,15 +206,14 @@ func (w *window) admit(candidates []waiting, now time.Time) []delivery.Ticket {
 		lanes[d.lane] = append(lanes[d.lane], d)
 	}
 	var tickets []delivery.Ticket
-	for w.Room() > 0 {
+	for w.Room(now) > 0 {
 		lane := w.nextLane(lanes, now)
 		if lane < 0 {
 			break
 		}
 		d := lanes[lane][0]
 		lanes[lane] = lanes[lane][1:]
-		w.Used++
-		w.Admissions++
+		w.Admit(d.id, now)
 		w.waits(d.lane, -1)
 		tickets = append(tickets, delivery.Ticket{DeliveryID: d.id, Generation: d.generation, EndpointID: w.EndpointID, DueAt: d.dueAt})
 	}
@@ -226,7 +238,7 @@ func (w *window) nextLane(lanes [laneReplay + 1][]waiting, now time.Time) int {
 		}
 	}
 	for lane := range lanes {
-		if len(lanes[lane]) > 0 && w.Room() > 1 {
+		if len(lanes[lane]) > 0 && w.Room(now) > 1 {
 			return lane
 		}
 	}
@@ -252,6 +264,21 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 		return fmt.Errorf("%w: %d of %d waiting deliveries were changed without their window", errRow, len(picked)-int(n), len(picked))
 	}
 	b.tickets = append(b.tickets, picked...)
+	return b.markProbes(ctx, picked)
+}
+
+// markProbes gives the attempts of picked deliveries that probe a breaker
+// their trigger.
+func (b *batch) markProbes(ctx context.Context, picked []delivery.Ticket) error {
+	for _, p := range picked {
+		if b.windows[p.EndpointID].Breaker.Probe != p.DeliveryID {
+			continue
+		}
+		_, err := b.tx.ExecContext(ctx, "UPDATE deliveries SET next_trigger = $2 WHERE id = $1", p.DeliveryID, string(webhook.TriggerProbe))
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -306,17 +333,38 @@ func (b *batch) storeWindows(ctx context.Context) error {
 
 func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 	t := new(text).add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
-		waiting_first = v.column5, waiting_again = v.column6, admissions = v.column7, next_sequence = v.column8,
-		paused = v.column9, disabled = v.column10, partner_disabled = v.column11, removed = v.column12,
-		wake_at = NULLIF(v.column13, 0) FROM `)
+		waiting_first = v.column5, waiting_again = v.column6, waiting_blocked = v.column7, admissions = v.column8,
+		next_sequence = v.column9, paused = v.column10, disabled = v.column11, partner_disabled = v.column12,
+		removed = v.column13, wake_at = NULLIF(v.column14, 0), breaker = v.column15, open_until = v.column16,
+		breaker_epoch = v.column17, breaker_opened = v.column18, breaker_reason = v.column19, probe = v.column20,
+		probes_passed = v.column21, last_success = v.column22, failing_since = v.column23, failed = v.column24,
+		gone = v.column25, warned = v.column26, disabled_reason = v.column27, not_before = v.column28,
+		rate_every = v.column29, rate_next = v.column30, ordered = v.column31 FROM `)
 	t.table(len(changed), func(i int) []any {
 		w := changed[i]
-		if !w.Open() {
-			w.WakeAt = time.Time{} // whoever opens it wakes it
-		}
-		return []any{w.EndpointID, w.MaxInFlight, w.Grown, w.Used, w.WaitingFirst, w.WaitingAgain, w.Admissions,
-			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, micros(w.WakeAt)}
+		k, h := w.Breaker, w.Health
+		return []any{w.EndpointID, w.MaxInFlight, w.Grown, w.Used, w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked, w.Admissions,
+			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, micros(w.wakeUp(b.now)), string(k.State),
+			micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, micros(h.LastSuccess), micros(h.FailingSince),
+			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, micros(w.NotBefore), w.RateEvery.Microseconds(),
+			micros(w.RateNext), w.Ordered}
 	})
 	_, err := t.add(" WHERE windows.endpoint_id = v.column1").exec(ctx, b.tx)
 	return err
+}
+
+// wakeUp is when the promoter must look at the window: never while it is
+// closed by somebody (whoever opens it wakes it), nor before its gate opens.
+func (w *window) wakeUp(now time.Time) time.Time {
+	if !w.Open() || w.WaitingFirst+w.WaitingAgain == 0 || w.Breaker.State == webhook.BreakerOpen && w.Breaker.OpenUntil.IsZero() {
+		return time.Time{}
+	}
+	gate := w.GateAt(now)
+	if gate.IsZero() {
+		return w.WakeAt
+	}
+	if w.WakeAt.Before(gate) { // also when nobody set it: what waits must be looked at then
+		return gate
+	}
+	return w.WakeAt
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -256,6 +257,10 @@ type batch struct {
 	alters  []*operation
 	orders  []*operation
 
+	facts    map[fact]int
+	freed    []subject        // whose next delivery may go
+	busy     map[subject]bool // that have unfinished deliveries
+	notes    []partners.AuditEntry
 	tickets  []delivery.Ticket
 	followUp []*operation
 }
@@ -288,9 +293,12 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 		{"record attempts", b.record},     // frees slots
 		{"alter windows", b.alter},        // pause, retry, promote, …
 		{"append deliveries", b.appendTo}, // takes slots while there is room
-		{"refill windows", b.refill},      // gives free slots to what waits
-		{"claim deliveries", b.claim},
+		{"unblock subjects", b.unblock},
+		{"refill windows", b.refill}, // gives free slots to what waits
 		{"store windows", b.storeWindows},
+		{"claim deliveries", b.claim}, // sees the windows as this batch leaves them
+		{"store facts", b.storeFacts},
+		{"store notes", b.storeNotes},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -18,18 +18,25 @@ type Health struct {
 }
 
 type check struct {
-	name string
-	run  func(context.Context) error
+	name    string
+	run     func(context.Context) error
+	warning bool
 }
 
 // Add names a check that must return nil for the process to be ready. It gets
 // 2 s; its error's text is shown and must hold no secret.
 func (h *Health) Add(name string, run func(context.Context) error) {
-	h.checks = append(h.checks, check{name, run})
+	h.checks = append(h.checks, check{name, run, false})
+}
+
+// AddWarning names a check whose failure is shown and leaves the process ready:
+// somebody must look at it, but taking the process away would not help.
+func (h *Health) AddWarning(name string, run func(context.Context) error) {
+	h.checks = append(h.checks, check{name, run, true})
 }
 
 type healthAnswer struct {
-	Status string        `json:"status"` // "ok" or "unavailable"
+	Status string        `json:"status"` // "ok", "warning" or "unavailable"
 	Checks []checkAnswer `json:"checks,omitempty"`
 }
 
@@ -56,9 +63,13 @@ func (h *Health) Ready() http.Handler {
 			wait.Go(func() { answer.Checks[i] = c.answer(r.Context()) })
 		}
 		wait.Wait()
-		for _, c := range answer.Checks {
-			if !c.OK {
+		for i, c := range answer.Checks {
+			switch {
+			case c.OK:
+			case !h.checks[i].warning:
 				status, answer.Status = http.StatusServiceUnavailable, "unavailable"
+			case status == http.StatusOK:
+				answer.Status = "warning"
 			}
 		}
 		_ = WriteJSON(w, status, answer)

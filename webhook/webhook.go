@@ -40,10 +40,20 @@ type Endpoint struct {
 	URL         string
 	Types       []Type // empty: all
 	Description string
+	AckMode     AckMode
+	Headers     []byte // custom headers, sealed
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Window      Window
 }
+
+// AckMode is what makes an answer count as an acknowledgement.
+type AckMode string
+
+const (
+	AckStatus AckMode = "status" // any 2xx
+	AckBody   AckMode = "body"   // a 2xx whose body is JSON without success: false
+)
 
 // Takes reports whether the endpoint wants events of type t.
 func (e Endpoint) Takes(t Type) bool {
@@ -106,9 +116,13 @@ type Delivery struct {
 	Trigger     Trigger
 	ReplayOf    string    // the delivery this one repeats
 	DueAt       time.Time // pending only; zero: as soon as there is room
-	CreatedAt   time.Time
-	FinishedAt  time.Time
-	Last        LastResult
+	// AskedByReceiver: DueAt is the time that the receiver asked for.
+	AskedByReceiver bool
+	// Blocked: an earlier delivery of the same subject has not ended yet.
+	Blocked    bool
+	CreatedAt  time.Time
+	FinishedAt time.Time
+	Last       LastResult
 }
 
 // LastResult is what the newest recorded attempt of a delivery came to.

@@ -1,6 +1,9 @@
 package webhook
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // StartWindow is how many deliveries a new endpoint may have in flight.
 const StartWindow = 2
@@ -10,7 +13,7 @@ const DefaultMaxInFlight = 32
 
 // Window is how much of an endpoint's traffic may be on its way at once. It
 // is one row of the ledger. Whether there is room is computed from it and
-// stored nowhere, so pausing and growing cannot overwrite each other.
+// stored nowhere, so pausing, breaking and growing cannot overwrite each other.
 type Window struct {
 	EndpointID      string
 	MaxInFlight     int
@@ -18,6 +21,7 @@ type Window struct {
 	Used            int   // exactly the deliveries that are queued or sending
 	WaitingFirst    int   // pending deliveries that never had an attempt
 	WaitingAgain    int   // pending retries and replays, due or not
+	WaitingBlocked  int   // pending deliveries behind an unfinished one of their subject
 	Admissions      int64 // counts up with every admission, for fairness
 	NextSequence    int64 // the number the next delivery takes
 	Paused          bool
@@ -25,19 +29,76 @@ type Window struct {
 	PartnerDisabled bool
 	Removed         bool
 	WakeAt          time.Time // when the promoter must look; zero: no need
+
+	Breaker   Breaker
+	Health    Health
+	NotBefore time.Time     // the receiver asked for this pause (Retry-After)
+	RateEvery time.Duration // at most one delivery in this time, with a burst of one second's; 0: no limit
+	RateNext  time.Time     // when the rate would be used up to, see RateRoom
+	Ordered   bool          // one delivery of a subject at a time, in sequence
 }
 
-// Open reports whether deliveries may leave.
+// Open reports whether deliveries may leave as far as people decide.
 func (w Window) Open() bool {
 	return !w.Paused && !w.Disabled && !w.PartnerDisabled && !w.Removed
 }
 
-// Room is how many more deliveries may be admitted now.
-func (w Window) Room() int {
-	if !w.Open() {
+// Room is how many more deliveries may be admitted at now.
+func (w Window) Room(now time.Time) int {
+	if !w.Open() || now.Before(w.NotBefore) {
 		return 0
 	}
-	return max(0, min(w.Grown, w.MaxInFlight)-w.Used)
+	room := min(w.Grown, w.MaxInFlight) - w.Used
+	if w.Breaker.State != BreakerClosed {
+		room = w.Breaker.probes(now)
+	}
+	return max(0, min(room, w.RateRoom(now)))
+}
+
+// RateRoom is how many deliveries the endpoint's rate allows at now: one every
+// RateEvery, and one second's worth at once after a pause (GCRA).
+func (w Window) RateRoom(now time.Time) int {
+	if w.RateEvery == 0 {
+		return math.MaxInt
+	}
+	next := w.RateNext
+	if next.Before(now) {
+		next = now
+	}
+	return int((now.Add(max(time.Second, w.RateEvery)).Sub(next)) / w.RateEvery)
+}
+
+// Admit takes a slot for a delivery at now.
+func (w *Window) Admit(deliveryID string, now time.Time) {
+	w.Used++
+	w.Admissions++
+	if w.RateEvery > 0 {
+		if w.RateNext.Before(now) {
+			w.RateNext = now
+		}
+		w.RateNext = w.RateNext.Add(w.RateEvery)
+	}
+	if w.Breaker.State != BreakerClosed {
+		w.Breaker.State, w.Breaker.Probe = BreakerHalfOpen, deliveryID
+	}
+}
+
+// GateAt is when the gate next opens by itself; zero if it is open now or
+// opens only when somebody acts.
+func (w Window) GateAt(now time.Time) time.Time {
+	gate := w.NotBefore
+	if w.Breaker.State == BreakerOpen && w.Breaker.OpenUntil.After(gate) {
+		gate = w.Breaker.OpenUntil
+	}
+	if w.RateEvery > 0 && w.RateRoom(now) < 1 {
+		if next := w.RateNext.Add(w.RateEvery - max(time.Second, w.RateEvery)); next.After(gate) {
+			gate = next
+		}
+	}
+	if !gate.After(now) {
+		return time.Time{}
+	}
+	return gate
 }
 
 // Grow widens the window by a success: at full use it doubles per round trip.
@@ -52,10 +113,14 @@ type WaitReason string
 const (
 	WaitQueue      WaitReason = "queue"       // a worker
 	WaitSlot       WaitReason = "slot"        // room in its endpoint's window
+	WaitRate       WaitReason = "rate"        // its endpoint's rate limit
 	WaitRetry      WaitReason = "retry"       // the time of its next attempt
+	WaitRetryAfter WaitReason = "retry_after" // the time that the receiver asked for
+	WaitBreaker    WaitReason = "breaker"     // the circuit breaker to let a probe through, and the probe to pass
 	WaitPaused     WaitReason = "paused"      // somebody to resume the endpoint
 	WaitDisabled   WaitReason = "disabled"    // somebody to enable the endpoint or the partner
 	WaitNoEndpoint WaitReason = "no_endpoint" // the partner to register an endpoint
+	WaitOrder      WaitReason = "order"       // an earlier delivery of the same subject to end
 )
 
 // WaitingFor says what d waits for at now, and until when where that is known.
@@ -72,8 +137,22 @@ func (d Delivery) WaitingFor(w Window, now time.Time) (reason WaitReason, until 
 		return WaitDisabled, time.Time{}
 	case w.Paused:
 		return WaitPaused, time.Time{}
+	case d.Blocked:
+		return WaitOrder, time.Time{}
+	case d.DueAt.After(now) && d.AskedByReceiver:
+		return WaitRetryAfter, d.DueAt
 	case d.DueAt.After(now):
 		return WaitRetry, d.DueAt
+	case w.Breaker.State != BreakerClosed:
+		until = w.Breaker.OpenUntil
+		if w.Breaker.State != BreakerOpen || !until.After(now) {
+			until = time.Time{} // a probe passes now, or somebody must close it
+		}
+		return WaitBreaker, until
+	case w.NotBefore.After(now):
+		return WaitRetryAfter, w.NotBefore
+	case w.RateRoom(now) < 1:
+		return WaitRate, w.GateAt(now)
 	default:
 		return WaitSlot, time.Time{}
 	}

@@ -2,41 +2,14 @@ package acceptance
 
 import (
 	"fmt"
-	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"ledgerhook/app/receiver"
+	"ledgerhook/bench/stage"
 	"ledgerhook/ledger/ledgertest"
 )
-
-// postAll posts events of a partner in one batch and returns their ids.
-func postAll(g *gateway, partner string, n int) (ids []string) {
-	g.tb.Helper()
-	for from := 0; from < n; from += 1000 {
-		var batch []any
-		for i := from; i < min(n, from+1000); i++ {
-			batch = append(batch, event(partner, i))
-		}
-		var said struct {
-			Results []struct {
-				Status  int
-				EventID string
-			}
-		}
-		g.must("POST", "/internal/v1/events/batch", map[string]any{"events": batch}, http.StatusOK, &said)
-		for _, r := range said.Results {
-			if r.Status != http.StatusAccepted {
-				g.tb.Fatalf("an event of a batch got %d", r.Status)
-			}
-			ids = append(ids, r.EventID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
 
 // gate is a receiver's decision to let requests wait until it is opened.
 type gate struct {
@@ -60,58 +33,58 @@ func (g *gate) hold(receiver.Received) receiver.Answer {
 
 func TestAnEmbeddedGatewayKeepsItsBacklogThroughAKill(t *testing.T) {
 	t.Parallel()
-	g := embedded(t)
-	g.start()
+	g := stage.Embedded(t)
+	g.Start()
 	closed := newGate(t)
-	p := newPartner(g, "acme", closed.hold)
-	ids := postAll(g, p.code, sized(200, 500))
-	eventually(t, 10*time.Second, "deliveries are in flight", func() bool { return len(g.deliveries(p.code, "sending")) > 0 })
-	g.kill()
+	p := stage.NewPartner(g, "acme", closed.hold)
+	ids := stage.PostAll(g, p.Code, sized(200, 500))
+	stage.Eventually(t, 10*time.Second, "deliveries are in flight", func() bool { return len(g.Deliveries(p.Code, "sending")) > 0 })
+	g.Kill()
 	closed.open()
-	g.start()
-	settle(g, p, ids, deadline)
+	g.Start()
+	stage.Settle(g, p, ids, deadline)
 }
 
 func TestEventsThatTheQueueNeverHeardOfAreDelivered(t *testing.T) {
 	t.Parallel()
-	cache := startRedis(t)
-	g := served(t, ledgertest.Schema(t), cache)
-	g.start()
-	var partners []*partner // several, so that more than one window's worth is admitted at once
+	cache := stage.StartRedis(t)
+	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g.Start()
+	var partners []*stage.Partner // several, so that more than one window's worth is admitted at once
 	for i := range 10 {
-		partners = append(partners, newPartner(g, fmt.Sprint("acme-", i), takeAll))
+		partners = append(partners, stage.NewPartner(g, fmt.Sprint("acme-", i), stage.TakeAll))
 	}
-	cache.stop()
+	cache.Stop()
 	var ids [][]string
 	for _, p := range partners {
-		ids = append(ids, postAll(g, p.code, 10))
+		ids = append(ids, stage.PostAll(g, p.Code, 10))
 	}
-	g.kill()
-	cache.start()
-	g.start()
+	g.Kill()
+	cache.Start()
+	g.Start()
 	for i, p := range partners {
-		settle(g, p, ids[i], deadline)
-		if p.duplicates() != 0 {
-			t.Errorf("%d of %s's events came twice", p.duplicates(), p.code)
+		stage.Settle(g, p, ids[i], deadline)
+		if p.Duplicates() != 0 {
+			t.Errorf("%d of %s's events came twice", p.Duplicates(), p.Code)
 		}
 	}
 }
 
 func TestARequestWhoseAnswerTheGatewayDidNotLiveToSeeIsMadeOnceMore(t *testing.T) {
-	both(t, func(t *testing.T, g *gateway) {
-		g.start()
+	both(t, func(t *testing.T, g *stage.Gateway) {
+		g.Start()
 		closed := newGate(t)
-		p := newPartner(g, "acme", closed.hold)
-		ids := postAll(g, p.code, 1)
-		eventually(t, 10*time.Second, "the request is made", func() bool { return p.receiver.Seen() == 1 })
-		g.kill()
+		p := stage.NewPartner(g, "acme", closed.hold)
+		ids := stage.PostAll(g, p.Code, 1)
+		stage.Eventually(t, 10*time.Second, "the request is made", func() bool { return p.Receiver.Seen() == 1 })
+		g.Kill()
 		closed.open()
-		g.start()
+		g.Start()
 		// The receiver never got its first answer through: that one counts as taken.
-		eventually(t, deadline, "the request is made again", func() bool { return len(p.of(ids[0])) == 2 })
-		all := g.await(p.code, deadline)
-		checkAttempts(t, g, p, all)
-		p.checkRequests()
+		stage.Eventually(t, deadline, "the request is made again", func() bool { return len(p.Of(ids[0])) == 2 })
+		all := g.Await(p.Code, deadline)
+		stage.CheckAttempts(t, g, p, all)
+		p.CheckRequests()
 		if len(all) != 1 || len(all[0].Attempts) != 2 {
 			t.Fatalf("deliveries are %+v, want one with two attempts", all)
 		}
@@ -119,7 +92,7 @@ func TestARequestWhoseAnswerTheGatewayDidNotLiveToSeeIsMadeOnceMore(t *testing.T
 		if first.Outcome != "unknown" || second.Outcome != "delivered" {
 			t.Errorf("the outcomes are %s and %s, want unknown and delivered", first.Outcome, second.Outcome)
 		}
-		if n := len(p.of(ids[0])); n != 2 {
+		if n := len(p.Of(ids[0])); n != 2 {
 			t.Errorf("%d requests, want 2", n)
 		}
 	})

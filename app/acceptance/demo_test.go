@@ -7,35 +7,37 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"ledgerhook/bench/stage"
 )
 
 func TestTheDemoShowsVerifiedDeliveriesAtOnceAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	duration := sized(6*time.Second, 20*time.Second)
-	stdout, stderr := &output{}, &output{}
+	stdout, stderr := &stage.Output{}, &stage.Output{}
 	dir := t.TempDir()
 	began := time.Now()
-	p := launch(t, ledgerhook(dir, map[string]string{"TMPDIR": dir}, stdout, stderr, "demo", "--duration", duration.String(), "--json"))
-	var first line
-	eventually(t, 30*time.Second, "a delivery is verified", func() (ok bool) {
-		first, ok = stdout.find(0, "✓ verified")
+	p := stage.Launch(t, stage.Ledgerhook(dir, map[string]string{"TMPDIR": dir}, stdout, stderr, "demo", "--duration", duration.String(), "--json"))
+	var first stage.Line
+	stage.Eventually(t, 30*time.Second, "a delivery is verified", func() (ok bool) {
+		first, ok = stdout.Find(0, "✓ verified")
 		return ok
 	})
-	if took := first.at.Sub(began); took > 5*time.Second {
+	if took := first.At.Sub(began); took > 5*time.Second {
 		t.Errorf("the first verified delivery came %s after the start, not within 5 s", took)
 	}
-	t.Logf("first verified delivery after %s", first.at.Sub(began).Round(time.Millisecond))
-	if code := p.wait(duration + time.Minute); code != 0 {
+	t.Logf("first verified delivery after %s", first.At.Sub(began).Round(time.Millisecond))
+	if code := p.Wait(duration + time.Minute); code != 0 {
 		t.Errorf("exit code %d:\n%s%s", code, stdout, stderr)
 	}
 	if said := stderr.String(); said != "" {
 		t.Errorf("stderr is not empty:\n%s", said)
 	}
 
-	lines := stdout.all()
+	lines := stdout.All()
 	var sum struct{ Accepted, Delivered, Verified, Retried, Lost int }
-	if err := json.Unmarshal([]byte(lines[len(lines)-1].text), &sum); err != nil {
-		t.Fatalf("the last line is no summary: %v: %s", err, lines[len(lines)-1].text)
+	if err := json.Unmarshal([]byte(lines[len(lines)-1].Text), &sum); err != nil {
+		t.Fatalf("the last line is no summary: %v: %s", err, lines[len(lines)-1].Text)
 	}
 	if sum.Accepted == 0 || sum.Lost != 0 || sum.Delivered != sum.Accepted || sum.Verified != sum.Accepted || sum.Retried > sum.Delivered {
 		t.Errorf("the summary does not add up: %+v", sum)

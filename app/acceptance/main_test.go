@@ -4,16 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
+
+	"ledgerhook/bench/stage"
 )
 
 var full = flag.Bool("full", false, "run at full size: 2,000 events where the default takes a few hundred")
-
-// binary is the program under test.
-var binary string
 
 func TestMain(m *testing.M) {
 	// Most of a test is waiting, so more of them than there are processors may run.
@@ -25,17 +21,12 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "ledgerhook-acceptance-")
+	remove, err := stage.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "ledgerhook")
-	if output, err := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, output)
-		return 1
-	}
+	defer remove()
 	return m.Run()
 }
 
@@ -45,19 +36,4 @@ func sized[T any](usual, whole T) T {
 		return whole
 	}
 	return usual
-}
-
-// eventually waits until fact holds, which must happen within limit.
-func eventually(tb testing.TB, limit time.Duration, what string, fact func() bool) {
-	tb.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(limit)
-	for !fact() {
-		select {
-		case <-tick.C:
-		case <-end:
-			tb.Fatalf("not within %s: %s", limit, what)
-		}
-	}
 }

@@ -7,20 +7,21 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/bench/stage"
 	"ledgerhook/ledger/ledgertest"
 )
 
 func TestMetricsShowIngestDeliveryAndQueue(t *testing.T) {
-	both(t, func(t *testing.T, g *gateway) {
-		g.start()
-		p := newPartner(g, "acme", takeAll)
-		postAll(g, p.code, 7)
-		g.await(p.code, deadline)
-		a, err := g.call("GET", "/metrics", nil)
-		if err != nil || a.status != http.StatusOK {
-			t.Fatalf("%d, %v", a.status, err)
+	both(t, func(t *testing.T, g *stage.Gateway) {
+		g.Start()
+		p := stage.NewPartner(g, "acme", stage.TakeAll)
+		stage.PostAll(g, p.Code, 7)
+		g.Await(p.Code, deadline)
+		a, err := g.Call("GET", "/metrics", nil)
+		if err != nil || a.Status != http.StatusOK {
+			t.Fatalf("%d, %v", a.Status, err)
 		}
-		metrics := string(a.body)
+		metrics := string(a.Body)
 		for _, want := range []string{
 			`ledgerhook_ingest_requests_total{result="accepted",source="TopupCard"} 7`,
 			`ledgerhook_ingest_request_duration_seconds_count{source="TopupCard"} 7`,
@@ -46,7 +47,7 @@ func TestMetricsShowIngestDeliveryAndQueue(t *testing.T) {
 				t.Errorf("/metrics lacks %s", want)
 			}
 		}
-		if public, err := http.Get(g.public + "/metrics"); err != nil || public.StatusCode != http.StatusNotFound {
+		if public, err := http.Get(g.Public + "/metrics"); err != nil || public.StatusCode != http.StatusNotFound {
 			t.Errorf("the public listener answers /metrics with %v, %v", public, err)
 		}
 	})
@@ -54,9 +55,9 @@ func TestMetricsShowIngestDeliveryAndQueue(t *testing.T) {
 
 func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 	t.Parallel()
-	cache := startRedis(t)
-	g := served(t, ledgertest.Schema(t), cache)
-	g.start()
+	cache := stage.StartRedis(t)
+	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g.Start()
 	type readiness struct {
 		Status string
 		Checks []struct {
@@ -67,21 +68,21 @@ func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 	}
 	ready := func() (status int, r readiness) {
 		t.Helper()
-		a, err := g.call("GET", "/readyz", nil)
+		a, err := g.Call("GET", "/readyz", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(a.body, &r); err != nil {
-			t.Fatalf("%v: %s", err, a.body)
+		if err := json.Unmarshal(a.Body, &r); err != nil {
+			t.Fatalf("%v: %s", err, a.Body)
 		}
-		return a.status, r
+		return a.Status, r
 	}
 	if status, r := ready(); status != http.StatusOK || r.Status != "ok" {
 		t.Errorf("%d: %+v", status, r)
 	}
-	cache.stop()
+	cache.Stop()
 	var away readiness
-	eventually(t, 10*time.Second, "the process is not ready", func() bool {
+	stage.Eventually(t, 10*time.Second, "the process is not ready", func() bool {
 		var status int
 		status, away = ready()
 		return status == http.StatusServiceUnavailable
@@ -90,16 +91,16 @@ func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 		if check.OK != (check.Name != "queue") || check.OK != (check.Error == "") {
 			t.Errorf("check %+v: only the queue is away", check)
 		}
-		if strings.Contains(check.Error, redisPassword) {
+		if strings.Contains(check.Error, stage.RedisPassword) {
 			t.Errorf("the password is shown: %s", check.Error)
 		}
 	}
-	a, err := g.call("GET", "/healthz", nil)
-	if err != nil || a.status != http.StatusOK {
-		t.Errorf("a process without its Redis is alive, /healthz says %d, %v", a.status, err)
+	a, err := g.Call("GET", "/healthz", nil)
+	if err != nil || a.Status != http.StatusOK {
+		t.Errorf("a process without its Redis is alive, /healthz says %d, %v", a.Status, err)
 	}
-	cache.start()
-	eventually(t, 10*time.Second, "the process is ready again", func() bool {
+	cache.Start()
+	stage.Eventually(t, 10*time.Second, "the process is ready again", func() bool {
 		status, _ := ready()
 		return status == http.StatusOK
 	})

@@ -5,54 +5,55 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/bench/stage"
 	"ledgerhook/ledger/ledgertest"
 )
 
 func TestNothingIsLostWhenRedisRestartsEmpty(t *testing.T) {
 	t.Parallel()
-	cache := startRedis(t)
-	g := served(t, ledgertest.Schema(t), cache)
+	cache := stage.StartRedis(t)
+	g := stage.Served(t, ledgertest.Schema(t), cache)
 	quickly(g)
-	g.start()
-	p := newPartner(g, "acme", stumble)
-	load := produce(g, p.code, sized(400, 2000), perSecond)
-	load.reach(sized(150, 600))
-	cache.stop()
-	load.reach(sized(250, 1000)) // what is accepted is safe without Redis
-	cache.start()
-	settle(g, p, load.finish(), deadline)
-	if load.refused() != 0 {
-		t.Errorf("%d events were refused because Redis was away", load.refused())
+	g.Start()
+	p := stage.NewPartner(g, "acme", stage.Stumble)
+	load := stage.Produce(g, p.Code, sized(400, 2000), perSecond)
+	load.Reach(sized(150, 600))
+	cache.Stop()
+	load.Reach(sized(250, 1000)) // what is accepted is safe without Redis
+	cache.Start()
+	stage.Settle(g, p, load.Finish(), deadline)
+	if load.Refused() != 0 {
+		t.Errorf("%d events were refused because Redis was away", load.Refused())
 	}
-	if p.duplicates() > inFlight {
-		t.Errorf("%d requests for events that had been taken, more than could be in flight", p.duplicates())
+	if p.Duplicates() > stage.InFlight {
+		t.Errorf("%d requests for events that had been taken, more than could be in flight", p.Duplicates())
 	}
 }
 
 func TestIngestSaysWhenToComeBackWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	database, cache := startPostgres(t), startRedis(t)
-	g := served(t, database.postgresURL(), cache)
+	database, cache := stage.StartPostgres(t), stage.StartRedis(t)
+	g := stage.Served(t, database.PostgresURL(), cache)
 	quickly(g)
-	g.start()
-	p := newPartner(g, "acme", stumble)
-	load := produce(g, p.code, sized(400, 2000), perSecond)
-	load.reach(sized(150, 600))
-	database.stop()
+	g.Start()
+	p := stage.NewPartner(g, "acme", stage.Stumble)
+	load := stage.Produce(g, p.Code, sized(400, 2000), perSecond)
+	load.Reach(sized(150, 600))
+	database.Stop()
 	away := time.Now()
-	eventually(t, 30*time.Second, "posts have been refused for 5 s", func() bool {
-		return load.refused() > 20 && time.Since(away) > 5*time.Second
+	stage.Eventually(t, 30*time.Second, "posts have been refused for 5 s", func() bool {
+		return load.Refused() > 20 && time.Since(away) > 5*time.Second
 	})
-	database.start()
-	settle(g, p, load.finish(), deadline)
-	for _, a := range load.away {
-		seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	database.Start()
+	stage.Settle(g, p, load.Finish(), deadline)
+	for _, a := range load.Away {
+		seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
 		if err != nil || seconds < 1 {
-			t.Fatalf("a 503 has Retry-After %q: %s", a.header.Get("Retry-After"), a.body)
+			t.Fatalf("a 503 has Retry-After %q: %s", a.Header.Get("Retry-After"), a.Body)
 		}
 	}
-	t.Logf("%d posts were answered 503, for example %s", load.refused(), load.away[0].body)
-	if p.duplicates() > inFlight {
-		t.Errorf("%d requests for events that had been taken, more than could be in flight", p.duplicates())
+	t.Logf("%d posts were answered 503, for example %s", load.Refused(), load.Away[0].Body)
+	if p.Duplicates() > stage.InFlight {
+		t.Errorf("%d requests for events that had been taken, more than could be in flight", p.Duplicates())
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // to prepare and to look into databases
 
+	"ledgerhook/bench/stage"
 	"ledgerhook/ledger/ledgertest"
 )
 
@@ -81,30 +82,30 @@ func files(tb testing.TB, dir string) (found []string) {
 
 // refuseStart starts a gateway that must not start: it exits with code and one
 // line that contains each part of want, and changes nothing.
-func refuseStart(t *testing.T, g *gateway, code int, want []string, args ...string) {
+func refuseStart(t *testing.T, g *stage.Gateway, code int, want []string, args ...string) {
 	t.Helper()
-	before := files(t, g.dir)
-	stdout, stderr := &output{}, &output{}
-	p := launch(t, ledgerhook(g.dir, g.env, stdout, stderr, append([]string{"serve"}, args...)...))
-	if got := p.wait(30 * time.Second); got != code {
+	before := files(t, g.Dir)
+	stdout, stderr := &stage.Output{}, &stage.Output{}
+	p := stage.Launch(t, stage.Ledgerhook(g.Dir, g.Env, stdout, stderr, append([]string{"serve"}, args...)...))
+	if got := p.Wait(30 * time.Second); got != code {
 		t.Errorf("exit code %d, want %d", got, code)
 	}
-	said := stderr.all()
+	said := stderr.All()
 	t.Logf("%s%s", stdout, stderr)
-	if len(said) != 1 || len(stdout.all()) != 0 {
+	if len(said) != 1 || len(stdout.All()) != 0 {
 		t.Fatalf("want one line on stderr:\n%s%s", stdout, stderr)
 	}
 	for _, part := range append([]string{"ledgerhook: "}, want...) {
-		if !strings.Contains(said[0].text, part) {
-			t.Errorf("the line does not say %q: %s", part, said[0].text)
+		if !strings.Contains(said[0].Text, part) {
+			t.Errorf("the line does not say %q: %s", part, said[0].Text)
 		}
 	}
-	for _, secret := range g.secrets {
-		if strings.Contains(said[0].text, secret) {
-			t.Errorf("the line shows a secret: %s", said[0].text)
+	for _, secret := range g.Secrets {
+		if strings.Contains(said[0].Text, secret) {
+			t.Errorf("the line shows a secret: %s", said[0].Text)
 		}
 	}
-	if after := files(t, g.dir); !slices.Equal(before, after) {
+	if after := files(t, g.Dir); !slices.Equal(before, after) {
 		t.Errorf("files were written:\nbefore %q\nafter  %q", before, after)
 	}
 }
@@ -119,71 +120,71 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		{"unknown variable", map[string]string{"LEDGERHOOK_LISTNE": "127.0.0.1:0"}, []string{"LEDGERHOOK_LISTNE", "LEDGERHOOK_LISTEN"}},
 		{"bad value", map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "soon"}, []string{"LEDGERHOOK_DELIVERY_RETRY", "such as 0s,5s,2m"}},
 		{"two bad values", map[string]string{"LEDGERHOOK_RETENTION": "-1h", "LEDGERHOOK_LOG": "xml"}, []string{"LEDGERHOOK_RETENTION", "LEDGERHOOK_LOG"}},
-		{"PostgreSQL without its secrets", map[string]string{"LEDGERHOOK_DATABASE_URL": "postgres://user:" + postgresPassword + "@127.0.0.1/x"},
+		{"PostgreSQL without its secrets", map[string]string{"LEDGERHOOK_DATABASE_URL": "postgres://user:" + stage.PostgresPassword + "@127.0.0.1/x"},
 			[]string{"LEDGERHOOK_MASTER_KEY", "LEDGERHOOK_TOKEN"}},
-		{"a role alone on embedded stores", map[string]string{"LEDGERHOOK_ROLES": "api"}, []string{"LEDGERHOOK_ROLES", "api,worker,dashboard"}},
+		{"a role alone on stage.Embedded stores", map[string]string{"LEDGERHOOK_ROLES": "api"}, []string{"LEDGERHOOK_ROLES", "api,worker,dashboard"}},
 		{"bad master key", map[string]string{"LEDGERHOOK_MASTER_KEY": "dG9vIHNob3J0IGEga2V5"}, []string{"LEDGERHOOK_MASTER_KEY", "openssl rand -base64 32"}},
 		{"a secret's file that is not there", map[string]string{"LEDGERHOOK_TOKEN_FILE": "nowhere"}, []string{"LEDGERHOOK_TOKEN_FILE", "nowhere"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := embedded(t)
-			g.set(test.env)
-			g.secret(postgresPassword, "dG9vIHNob3J0IGEga2V5")
+			g := stage.Embedded(t)
+			g.Set(test.env)
+			g.Secret(stage.PostgresPassword, "dG9vIHNob3J0IGEga2V5")
 			refuseStart(t, g, 1, test.want)
 		})
 	}
 	t.Run("unknown key of the file", func(t *testing.T) {
-		g := embedded(t)
-		if err := os.WriteFile(filepath.Join(g.dir, "settings.yaml"), []byte("delivery:\n  retries: 0s\n"), 0o600); err != nil {
+		g := stage.Embedded(t)
+		if err := os.WriteFile(filepath.Join(g.Dir, "settings.yaml"), []byte("delivery:\n  retries: 0s\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		refuseStart(t, g, 1, []string{"settings.yaml", "delivery.retries"}, "--config", "settings.yaml")
 	})
 	t.Run("unknown flag", func(t *testing.T) {
-		refuseStart(t, embedded(t), 2, []string{"--loud", "--help"}, "--loud")
+		refuseStart(t, stage.Embedded(t), 2, []string{"--loud", "--help"}, "--loud")
 	})
 	t.Run("unknown argument", func(t *testing.T) {
-		refuseStart(t, embedded(t), 2, []string{"now", "--help"}, "now")
+		refuseStart(t, stage.Embedded(t), 2, []string{"now", "--help"}, "now")
 	})
 }
 
 func TestUnreachableStoresAreRefused(t *testing.T) {
 	t.Parallel()
-	cache := startRedis(t)
-	nobody := &store{tb: t, port: freePort(t)}
+	cache := stage.StartRedis(t)
+	nobody := stage.Nobody(t)
 	t.Run("PostgreSQL", func(t *testing.T) {
-		g := served(t, nobody.postgresURL(), cache)
-		refuseStart(t, g, 1, []string{"LEDGERHOOK_DATABASE_URL", nobody.address()})
+		g := stage.Served(t, nobody.PostgresURL(), cache)
+		refuseStart(t, g, 1, []string{"LEDGERHOOK_DATABASE_URL", nobody.Address()})
 	})
 	t.Run("a host that does not exist", func(t *testing.T) {
-		g := served(t, "postgres://ledgerhook:"+postgresPassword+"@nowhere.invalid/x", cache)
+		g := stage.Served(t, "postgres://ledgerhook:"+stage.PostgresPassword+"@nowhere.invalid/x", cache)
 		refuseStart(t, g, 1, []string{"LEDGERHOOK_DATABASE_URL", "nowhere.invalid"})
 	})
 	t.Run("Redis", func(t *testing.T) {
 		database := prepare(t)
-		g := served(t, database.url, nobody)
-		refuseStart(t, g, 1, []string{"LEDGERHOOK_REDIS_URL", nobody.address()})
+		g := stage.Served(t, database.url, nobody)
+		refuseStart(t, g, 1, []string{"LEDGERHOOK_REDIS_URL", nobody.Address()})
 		if got := database.content(); len(got) != 0 {
 			t.Errorf("the database was written to: %q", got)
 		}
 	})
-	t.Run("Redis beside the embedded ledger", func(t *testing.T) {
-		g := embedded(t)
-		g.set(map[string]string{"LEDGERHOOK_REDIS_URL": nobody.redisURL()})
-		refuseStart(t, g, 1, []string{"LEDGERHOOK_REDIS_URL", nobody.address()})
+	t.Run("Redis beside the stage.Embedded ledger", func(t *testing.T) {
+		g := stage.Embedded(t)
+		g.Set(map[string]string{"LEDGERHOOK_REDIS_URL": nobody.RedisURL()})
+		refuseStart(t, g, 1, []string{"LEDGERHOOK_REDIS_URL", nobody.Address()})
 	})
 	t.Run("Redis with a wrong password", func(t *testing.T) {
-		g := served(t, ledgertest.Schema(t), cache)
-		g.secret("a-wrong-password")
-		g.set(map[string]string{"LEDGERHOOK_REDIS_URL": "redis://default:a-wrong-password@" + cache.address()})
+		g := stage.Served(t, ledgertest.Schema(t), cache)
+		g.Secret("a-wrong-password")
+		g.Set(map[string]string{"LEDGERHOOK_REDIS_URL": "redis://default:a-wrong-password@" + cache.Address()})
 		refuseStart(t, g, 1, []string{"LEDGERHOOK_REDIS_URL", "WRONGPASS"})
 	})
 }
 
 func TestForeignDatabasesAreRefused(t *testing.T) {
 	t.Parallel()
-	cache := startRedis(t)
-	refuse := func(t *testing.T, database *prepared, g *gateway, want ...string) {
+	cache := stage.StartRedis(t)
+	refuse := func(t *testing.T, database *prepared, g *stage.Gateway, want ...string) {
 		t.Helper()
 		before := database.content()
 		refuseStart(t, g, 1, want)
@@ -194,38 +195,38 @@ func TestForeignDatabasesAreRefused(t *testing.T) {
 	t.Run("somebody else's", func(t *testing.T) {
 		database := prepare(t)
 		database.exec("CREATE TABLE invoices (id TEXT)")
-		refuse(t, database, served(t, database.url, cache), "tables that are not Ledgerhook's", "give it an empty one")
+		refuse(t, database, stage.Served(t, database.url, cache), "tables that are not Ledgerhook's", "give it an empty one")
 	})
 
 	database := prepare(t)
-	g := served(t, database.url, cache)
-	g.start()
-	g.terminate(10 * time.Second)
+	g := stage.Served(t, database.url, cache)
+	g.Start()
+	g.Terminate(10 * time.Second)
 	t.Run("wrong master key", func(t *testing.T) {
-		other := served(t, database.url, cache)
-		other.set(map[string]string{"LEDGERHOOK_MASTER_KEY": "b3RoZXIta2V5LW9mLXRoZS10ZXN0LTMyLWJ5dGVzISE="})
-		other.secret("b3RoZXIta2V5LW9mLXRoZS10ZXN0LTMyLWJ5dGVzISE=")
+		other := stage.Served(t, database.url, cache)
+		other.Set(map[string]string{"LEDGERHOOK_MASTER_KEY": "b3RoZXIta2V5LW9mLXRoZS10ZXN0LTMyLWJ5dGVzISE="})
+		other.Secret("b3RoZXIta2V5LW9mLXRoZS10ZXN0LTMyLWJ5dGVzISE=")
 		refuse(t, database, other, "LEDGERHOOK_MASTER_KEY", "set the key it was first started with")
 	})
 	t.Run("newer schema", func(t *testing.T) {
 		database.exec("INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99, true)")
-		refuse(t, database, served(t, database.url, cache), "schema version 99", "run the newer ledgerhook")
+		refuse(t, database, stage.Served(t, database.url, cache), "schema version 99", "run the newer ledgerhook")
 		database.exec("DELETE FROM ledgerhook_migrations WHERE version_id = 99")
 	})
 	t.Run("older schema", func(t *testing.T) {
 		database.exec("DELETE FROM ledgerhook_migrations WHERE version_id > 0")
-		refuse(t, database, served(t, database.url, cache), `run "ledgerhook migrate"`)
+		refuse(t, database, stage.Served(t, database.url, cache), `run "ledgerhook migrate"`)
 	})
 }
 
 func TestASecondServeAndATakenPortAreRefused(t *testing.T) {
 	t.Parallel()
-	g := embedded(t)
-	g.start()
+	g := stage.Embedded(t)
+	g.Start()
 	t.Run("second serve", func(t *testing.T) {
-		second := embedded(t)
-		second.set(map[string]string{"LEDGERHOOK_DATA_DIR": filepath.Join(g.dir, "data")})
-		refuseStart(t, second, 1, []string{"in use by process " + fmt.Sprint(g.process.cmd.Process.Pid), "LEDGERHOOK_DATA_DIR"})
+		second := stage.Embedded(t)
+		second.Set(map[string]string{"LEDGERHOOK_DATA_DIR": filepath.Join(g.Dir, "data")})
+		refuseStart(t, second, 1, []string{"in use by process " + fmt.Sprint(g.Process.Cmd.Process.Pid), "LEDGERHOOK_DATA_DIR"})
 	})
 	for _, listener := range []string{"LEDGERHOOK_LISTEN", "LEDGERHOOK_INTERNAL_LISTEN"} {
 		t.Run(listener, func(t *testing.T) {
@@ -234,21 +235,21 @@ func TestASecondServeAndATakenPortAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = taken.Close() }()
-			third := embedded(t)
-			third.set(map[string]string{listener: taken.Addr().String()})
+			third := stage.Embedded(t)
+			third.Set(map[string]string{listener: taken.Addr().String()})
 			refuseStart(t, third, 1, []string{listener, taken.Addr().String(), "in use"})
 		})
 	}
-	postAll(g, newPartner(g, "acme", takeAll).code, 1) // the first has not noticed
-	g.await("acme", deadline)
+	stage.PostAll(g, stage.NewPartner(g, "acme", stage.TakeAll).Code, 1) // the first has not noticed
+	g.Await("acme", deadline)
 }
 
 func TestAnEmbeddedLedgerIsForItsMasterKeyAndItsProgram(t *testing.T) {
 	t.Parallel()
-	g := embedded(t)
-	g.start()
-	g.terminate(10 * time.Second)
-	key := filepath.Join(g.dir, "data", "master-key")
+	g := stage.Embedded(t)
+	g.Start()
+	g.Terminate(10 * time.Second)
+	key := filepath.Join(g.Dir, "data", "master-key")
 	saved, err := os.ReadFile(key)
 	if err != nil {
 		t.Fatal(err)
@@ -256,13 +257,13 @@ func TestAnEmbeddedLedgerIsForItsMasterKeyAndItsProgram(t *testing.T) {
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the master key's file has mode %v (%v)", info.Mode(), err)
 	}
-	if err := os.WriteFile(key, []byte(testMasterKey+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(key, []byte(stage.TestMasterKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g.secret(testMasterKey, strings.TrimSpace(string(saved)))
+	g.Secret(stage.TestMasterKey, strings.TrimSpace(string(saved)))
 	refuseStart(t, g, 1, []string{"not the key that this database was encrypted with"})
 	if err := os.WriteFile(key, saved, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g.start()
+	g.Start()
 }

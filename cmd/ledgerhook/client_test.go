@@ -14,7 +14,8 @@ const (
 		{"partnerCode":"acme","name":"Acme Pay","state":"active","createdAt":"2026-01-02T03:04:05Z","settings":{"signatures":["rsa","standard"]}},
 		{"partnerCode":"globex","name":"","state":"disabled","createdAt":"2026-02-03T04:05:06Z","settings":{}}],"nextCursor":"c2"}`
 	endpointsDoc = `{"items":[{"endpointId":"ep_1","partnerCode":"acme","url":"https://acme.example/hook","webhookTypes":[],"description":"","state":"active","maxInFlight":32,"createdAt":"2026-01-02T03:04:05Z"},
-		{"endpointId":"ep_2","partnerCode":"acme","url":"https://acme.example/cards","webhookTypes":["CreateCard","TopupCard"],"state":"paused","maxInFlight":4,"inFlight":3,"waiting":1200,"createdAt":"2026-01-02T03:04:05Z"}],"nextCursor":""}`
+		{"endpointId":"ep_2","partnerCode":"acme","url":"https://acme.example/cards","webhookTypes":["CreateCard","TopupCard"],"state":"paused","maxInFlight":4,"inFlight":3,"waiting":1200,"createdAt":"2026-01-02T03:04:05Z"},
+		{"endpointId":"ep_3","partnerCode":"acme","url":"https://acme.example/dead","webhookTypes":[],"state":"active","maxInFlight":32,"waiting":7,"breaker":{"state":"half_open","openUntil":null,"reason":"the probe failed"},"createdAt":"2026-01-02T03:04:05Z"}],"nextCursor":""}`
 	secretsDoc = `{"items":[{"secretId":"sec_1","state":"retiring","createdAt":"2026-01-02T03:04:05Z","activatedAt":"2026-01-02T03:04:05Z","retiresAt":"2026-03-04T05:06:07Z","revokedAt":null},
 		{"secretId":"sec_2","state":"active","createdAt":"2026-03-03T05:06:07Z","activatedAt":"2026-03-03T05:06:07Z","retiresAt":null,"revokedAt":null}],"nextCursor":""}`
 	deliveriesDoc = `{"items":[
@@ -77,12 +78,12 @@ func TestSinceReadsAMomentAsPeopleSayIt(t *testing.T) {
 		"2026-05-06T01:02:03Z":      time.Date(2026, 5, 6, 1, 2, 3, 0, time.UTC),
 		"2026-05-06T01:02:03+07:00": time.Date(2026, 5, 6, 1, 2, 3, 0, hanoi),
 	} {
-		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
+		if got, err := parseMoment("--since", text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "yesterday", "-2h", "25:00", "14:00:00", "2026-13-01"} {
-		if got, err := parseSince(text, now); err == nil {
+		if got, err := parseMoment("--since", text, now); err == nil {
 			t.Errorf("%q is %v, want an error", text, got)
 		}
 	}

@@ -107,7 +107,7 @@ func (c *cli) deliveriesList() *cobra.Command {
 				query.Set("statusCode", strconv.Itoa(code))
 			}
 			if since != "" {
-				at, err := parseSince(since, time.Now())
+				at, err := parseMoment("--since", since, time.Now())
 				if err != nil {
 					return err
 				}
@@ -133,8 +133,8 @@ func (c *cli) deliveriesList() *cobra.Command {
 	return cmd
 }
 
-// parseSince reads the ways a person names a moment in the past.
-func parseSince(s string, now time.Time) (time.Time, error) {
+// parseMoment reads the ways a person names a moment in the past, the value of flag.
+func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
@@ -148,7 +148,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
 	}
-	return time.Time{}, usage(`--since must be like "2h", "14:00", "2026-01-31" or "2026-01-31T14:00:00Z", not %q`, s)
+	return time.Time{}, usage(`%s must be like "2h", "14:00", "2026-01-31" or "2026-01-31T14:00:00Z", not %q`, flag, s)
 }
 
 func (c *cli) deliveriesRetry() *cobra.Command {
@@ -230,14 +230,28 @@ func (c *cli) deliveriesShow() *cobra.Command {
 			if asJSON {
 				return c.raw(raw)
 			}
-			return c.showDelivery(d)
+			var e endpointItem // without it, when it is removed, the delivery tells all
+			if d.EndpointID != "" && !webhook.State(d.State).Final() {
+				if e, _, err = fetch[endpointItem](cmd.Context(), api, http.MethodGet, endpointPath(d.EndpointID), nil); err != nil && !isNotFound(err) {
+					return err
+				}
+			}
+			return c.showDelivery(d, e)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (c *cli) showDelivery(d deliveryItem) error {
+// isNotFound reports whether the server knows no such thing.
+func isNotFound(err error) bool {
+	var refused *apiError
+	return errors.As(err, &refused) && refused.status == http.StatusNotFound
+}
+
+// showDelivery prints a delivery and, of the endpoint that it waits for, what
+// keeps it waiting.
+func (c *cli) showDelivery(d deliveryItem, e endpointItem) error {
 	t := c.table()
 	t.fact("delivery", d.ID)
 	t.fact("event", d.EventID)
@@ -251,6 +265,11 @@ func (c *cli) showDelivery(d deliveryItem) error {
 	t.fact("state", stateColour(d.State))
 	t.fact("reason", d.Reason)
 	t.fact("waits for", d.waitingText(""))
+	t.fact("disabled", e.StateReason)
+	t.fact("breaker", e.breakerText())
+	for _, advice := range e.Advice {
+		t.fact("advice", "the endpoint: "+advice)
+	}
 	t.fact("created", clock(d.CreatedAt))
 	t.fact("finished", clock(d.FinishedAt))
 	if err := t.flush(); err != nil {

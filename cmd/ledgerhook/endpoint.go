@@ -22,10 +22,46 @@ type endpointItem struct {
 	Types       []string  `json:"webhookTypes"`
 	Description string    `json:"description"`
 	State       string    `json:"state"`
+	StateReason string    `json:"stateReason"`
 	MaxInFlight int       `json:"maxInFlight"`
 	InFlight    int       `json:"inFlight"`
 	Waiting     int       `json:"waiting"`
+	RateLimit   int       `json:"rateLimit"`
+	Ordered     bool      `json:"ordered"`
+	AckMode     string    `json:"ackMode"`
+	Headers     []string  `json:"headers"`
 	CreatedAt   time.Time `json:"createdAt"`
+	Breaker     struct {
+		State     string    `json:"state"`
+		OpenUntil time.Time `json:"openUntil"`
+		Reason    string    `json:"reason"`
+	} `json:"breaker"`
+	Advice []string `json:"advice"` // of a single one
+}
+
+// stateCell is whether deliveries may leave: a breaker that is not closed
+// counts for as much as a pause.
+func (e endpointItem) stateCell() cell {
+	if b := e.Breaker.State; e.State == "active" && b != "" && b != "closed" {
+		return cell{"breaker " + strings.ReplaceAll(b, "_", " "), red}
+	}
+	return stateColour(e.State)
+}
+
+// breakerText says why the breaker is open and until when; empty if it is not.
+func (e endpointItem) breakerText() string {
+	b := e.Breaker
+	if b.State == "" || b.State == "closed" {
+		return ""
+	}
+	text := strings.ReplaceAll(b.State, "_", " ")
+	if !b.OpenUntil.IsZero() && b.State == "open" {
+		text += " until " + clock(b.OpenUntil)
+	}
+	if b.Reason != "" {
+		text += ": " + b.Reason
+	}
+	return text
 }
 
 func endpointPath(id string) string { return "/internal/v1/endpoints/" + url.PathEscape(id) }
@@ -49,8 +85,10 @@ func (c *cli) endpoint() *cobra.Command {
 func (c *cli) endpointAdd() *cobra.Command {
 	var asJSON bool
 	var target, description string
-	var types []string
-	var inFlight int
+	var types, headers []string
+	var inFlight, rate int
+	var ordered bool
+	var ackMode string
 	cmd := &cobra.Command{
 		Use: "add CODE --url URL", Short: "Add an endpoint to a partner", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,12 +96,20 @@ func (c *cli) endpointAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			named, err := readHeaders(headers)
+			if err != nil {
+				return err
+			}
 			body := struct {
-				URL         string   `json:"url"`
-				Types       []string `json:"webhookTypes,omitempty"`
-				Description string   `json:"description,omitempty"`
-				MaxInFlight int      `json:"maxInFlight,omitempty"`
-			}{target, types, description, inFlight}
+				URL         string            `json:"url"`
+				Types       []string          `json:"webhookTypes,omitempty"`
+				Description string            `json:"description,omitempty"`
+				MaxInFlight int               `json:"maxInFlight,omitempty"`
+				RateLimit   int               `json:"rateLimit,omitempty"`
+				Ordered     bool              `json:"ordered,omitempty"`
+				AckMode     string            `json:"ackMode,omitempty"`
+				Headers     map[string]string `json:"headers,omitempty"`
+			}{target, types, description, inFlight, rate, ordered, ackMode, named}
 			e, raw, err := fetch[endpointItem](cmd.Context(), api, http.MethodPost, partnerPath(args[0])+"/endpoints", body)
 			if err != nil {
 				return err
@@ -76,6 +122,16 @@ func (c *cli) endpointAdd() *cobra.Command {
 			t.fact("endpoint", e.ID)
 			t.fact("url", e.URL)
 			t.fact("types", typesText(e.Types))
+			if e.RateLimit > 0 {
+				t.fact("rate limit", fmt.Sprintf("%d a second", e.RateLimit))
+			}
+			if e.Ordered {
+				t.fact("order", "by subject")
+			}
+			if e.AckMode == "body" {
+				t.fact("success", "says the answer's body")
+			}
+			t.fact("headers", strings.Join(e.Headers, ", "))
 			return t.flush()
 		},
 	}
@@ -83,10 +139,30 @@ func (c *cli) endpointAdd() *cobra.Command {
 	cmd.Flags().StringSliceVar(&types, "types", nil, "the webhookTypes it takes, separated by commas; all without it")
 	cmd.Flags().StringVar(&description, "description", "", "a note for people")
 	cmd.Flags().IntVar(&inFlight, "max-in-flight", 0, "how many requests at once at most; the server's default without it")
+	cmd.Flags().IntVar(&rate, "rate-limit", 0, "how many notifications a second at most; no limit without it")
+	cmd.Flags().BoolVar(&ordered, "ordered", false, "keep the order of a card's, account's or order's notifications")
+	cmd.Flags().StringVar(&ackMode, "ack-mode", "", `what a success is: "status" any 2xx, "body" a JSON answer without success: false`)
+	cmd.Flags().StringArrayVar(&headers, "header", nil, `"Name: value" to send with every notification; may be repeated`)
 	jsonFlag(cmd, &asJSON)
+	_ = cmd.RegisterFlagCompletionFunc("ack-mode", cobra.FixedCompletions([]string{"status", "body"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagRequired("url")
 	_ = cmd.RegisterFlagCompletionFunc("types", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// readHeaders reads "Name: value" lines. Its errors do not hold the value,
+// which may be a credential.
+func readHeaders(lines []string) (map[string]string, error) {
+	headers := map[string]string{}
+	for i, line := range lines {
+		name, value, found := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if _, twice := headers[name]; !found || name == "" || twice {
+			return nil, usage(`--header must be like "Name: value", each name once; the one at place %d is not`, i+1)
+		}
+		headers[name] = strings.TrimSpace(value)
+	}
+	return headers, nil
 }
 
 func typesText(types []string) string {
@@ -104,7 +180,7 @@ func (c *cli) endpointList() *cobra.Command {
 			return list(cmd.Context(), c, partnerPath(args[0])+"/endpoints", url.Values{}, f,
 				[]string{"ENDPOINT", "STATE", "TYPES", "IN FLIGHT", "WAITING", "URL"},
 				func(t *table, e endpointItem) {
-					t.row(e.ID, stateColour(e.State), typesText(e.Types), fmt.Sprintf("%d of %d", e.InFlight, e.MaxInFlight), strconv.Itoa(e.Waiting), e.URL)
+					t.row(e.ID, e.stateCell(), typesText(e.Types), fmt.Sprintf("%d of %d", e.InFlight, e.MaxInFlight), strconv.Itoa(e.Waiting), e.URL)
 				})
 		},
 	}

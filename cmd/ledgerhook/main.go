@@ -87,7 +87,7 @@ See it work:  ledgerhook demo`,
 		}
 	}
 	add("server", c.serve(), c.demo(), c.migrate(), c.doctor())
-	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries())
+	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries(), c.replay())
 	add("offline", c.listen(), c.verify(), c.sign(), c.keygen(), c.version())
 	return root
 }

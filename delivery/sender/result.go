@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,8 +50,8 @@ type Result struct {
 }
 
 // judge fills r from an answer whose headers are complete and reads its body.
-// A 2xx is a delivery whatever becomes of the body.
-func (r *Result) judge(resp *http.Response) {
+// A 2xx is a delivery whatever becomes of the body, unless ackBody wants one.
+func (r *Result) judge(resp *http.Response, ackBody bool) {
 	defer resp.Body.Close()
 	r.StatusCode = resp.StatusCode
 	r.ResponseHeaders = resp.Header
@@ -61,12 +62,15 @@ func (r *Result) judge(resp *http.Response) {
 		r.ErrorDetail = answered(resp.StatusCode) + ", which nobody asked for"
 		return
 	}
-	note := r.readBody(resp.Body)
+	body, note := r.readBody(resp.Body)
 	r.Outcome = webhook.OutcomeFailed
 	r.ErrorDetail = answered(resp.StatusCode)
 	switch resp.StatusCode / 100 {
 	case 2:
 		r.Outcome, r.ErrorDetail = webhook.OutcomeDelivered, note
+		if ackBody {
+			r.judgeAck(body, note)
+		}
 	case 3:
 		r.ErrorClass = webhook.ErrorRedirect
 		r.RedirectTarget, r.ErrorDetail = redirect(resp)
@@ -81,22 +85,39 @@ func (r *Result) judge(resp *http.Response) {
 }
 
 // readBody keeps the first 16 KiB, reads on to 64 KiB so that the connection
-// of a moderate answer can be reused, and returns what was odd, or "".
-func (r *Result) readBody(body io.Reader) (note string) {
-	kept, err := io.ReadAll(io.LimitReader(body, webhook.MaxKeptBody))
-	r.ResponseBody = kept
-	var dropped int64
+// of a moderate answer can be reused, and returns what it read and what was
+// odd, or "".
+func (r *Result) readBody(from io.Reader) (body []byte, note string) {
+	body, err := io.ReadAll(io.LimitReader(from, maxReadBody))
 	if err == nil {
-		dropped, err = io.CopyN(io.Discard, body, maxReadBody-int64(len(kept)))
+		var more [1]byte
+		if n, _ := io.ReadFull(from, more[:]); n > 0 {
+			note = "the answer's body is longer than 64 KiB; the rest was not read"
+		}
+	} else {
+		note = fmt.Sprintf("the answer's body broke off after %d bytes", len(body))
 	}
-	r.Truncated = dropped > 0 || err != io.EOF
+	r.ResponseBody = body[:min(len(body), webhook.MaxKeptBody)]
+	r.Truncated = note != "" || len(body) > webhook.MaxKeptBody
+	return body, note
+}
+
+// judgeAck turns a delivery into a failure unless its answer's body is whole
+// and JSON that does not deny success.
+func (r *Result) judgeAck(body []byte, note string) {
+	var answer struct {
+		Success *bool `json:"success"`
+	}
 	switch {
-	case err == nil:
-		return "the answer's body is longer than 64 KiB; the rest was not read"
-	case err != io.EOF:
-		return fmt.Sprintf("the answer's body broke off after %d bytes", int64(len(kept))+dropped)
+	case note != "":
+	case !json.Valid(body):
+		note = "the answer's body is no JSON, which this endpoint's ackMode asks for"
+	case json.Unmarshal(body, &answer) == nil && answer.Success != nil && !*answer.Success:
+		note = "the answer's body says success: false"
+	default:
+		return
 	}
-	return ""
+	r.Outcome, r.ErrorClass, r.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorBadAck, note
 }
 
 // redirect returns where resp points, or "", and what to do about it.

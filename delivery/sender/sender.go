@@ -57,6 +57,10 @@ type Request struct {
 	Header  http.Header   // everything but User-Agent, Host and Content-Length, which the sender writes
 	Body    []byte        // never empty
 	Timeout time.Duration // the whole attempt; 0: Options.Timeout
+	// AckBody makes the answer's body part of the acknowledgement (ackMode
+	// body): a 2xx whose body is not whole, over 64 KiB, no JSON or says
+	// "success": false is a failure of class bad_ack.
+	AckBody bool
 }
 
 // Sender sends attempts over shared connections. It is safe for concurrent use.
@@ -128,7 +132,7 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 	resp, err := s.post(httptrace.WithClientTrace(attempt, t.hooks()), r)
 	switch {
 	case err == nil:
-		res.judge(resp)
+		res.judge(resp, r.AckBody)
 	case stoppedBy(ctx, err):
 		res.Outcome = webhook.OutcomeUnknown
 		res.ErrorDetail = "stopped before the answer came"

@@ -220,7 +220,8 @@ func (b *Bench) CheckCounts(t TB) {
 	b.findNone(t, "a window counts what its deliveries say", `SELECT w.endpoint_id FROM windows w WHERE
 		used <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state IN ('queued', 'sending'))
 		OR waiting_first <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane = 0)
-		OR waiting_again <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane > 0)`)
+		OR waiting_again <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane IN (1, 2))
+		OR waiting_blocked <> (SELECT COUNT(*) FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.lane = 3)`)
 	b.findNone(t, "a delivery's times fit its state", `SELECT id FROM deliveries WHERE (due_at IS NOT NULL) <> (state = 'pending')
 		OR (queued_at IS NOT NULL) <> (state IN ('queued', 'sending'))
 		OR (finished_at > 0) <> (state IN ('delivered', 'exhausted', 'cancelled'))`)

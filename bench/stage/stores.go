@@ -1,4 +1,4 @@
-package acceptance
+package stage
 
 import (
 	"fmt"
@@ -10,56 +10,60 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// store is a database server of the test's own, which it may stop and start.
-type store struct {
-	tb      testing.TB
-	port    int
+// Store is a database server of the test's own, which it may stop and start.
+type Store struct {
+	tb      T
+	Port    int
 	command func(port int) *exec.Cmd
 	ready   string    // in the output
 	quit    os.Signal // ends it at once
-	process *process
+	process *Process
 }
 
-const redisPassword = "redis-password-of-the-test"
+const RedisPassword = "redis-password-of-the-test"
 
-// startRedis starts a Redis that keeps nothing beyond its process.
-func startRedis(tb testing.TB) *store {
+// StartRedis starts a Redis that keeps nothing beyond its process.
+func StartRedis(tb T) *Store {
 	tb.Helper()
 	dir := tb.TempDir()
-	s := &store{tb: tb, ready: "Ready to accept connections", quit: os.Kill, command: func(port int) *exec.Cmd {
+	s := &Store{tb: tb, ready: "Ready to accept connections", quit: os.Kill, command: func(port int) *exec.Cmd {
 		cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no",
-			"--maxmemory-policy", "noeviction", "--requirepass", redisPassword)
+			"--maxmemory-policy", "noeviction", "--requirepass", RedisPassword)
 		cmd.Dir = dir
 		return cmd
 	}}
-	s.start()
+	s.Start()
 	return s
 }
 
-func (s *store) redisURL() string {
-	return fmt.Sprintf("redis://default:%s@127.0.0.1:%d/0", redisPassword, s.port)
+func (s *Store) RedisURL() string {
+	return fmt.Sprintf("redis://default:%s@127.0.0.1:%d/0", RedisPassword, s.Port)
 }
 
-// flush empties a Redis.
-func (s *store) flush() {
+// Redis is a client of a Redis, which ends with the stage.
+func (s *Store) Redis() *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: s.Address(), Password: RedisPassword})
+	s.tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Flush empties a Redis.
+func (s *Store) Flush() {
 	s.tb.Helper()
-	client := redis.NewClient(&redis.Options{Addr: s.address(), Password: redisPassword})
-	defer func() { _ = client.Close() }()
-	if err := client.FlushAll(s.tb.Context()).Err(); err != nil {
+	if err := s.Redis().FlushAll(s.tb.Context()).Err(); err != nil {
 		s.tb.Fatal(err)
 	}
 }
 
-const postgresPassword = "postgres-password-of-the-test"
+const PostgresPassword = "postgres-password-of-the-test"
 
-// startPostgres makes an empty PostgreSQL and starts it.
-func startPostgres(tb testing.TB) *store {
+// StartPostgres makes an empty PostgreSQL and starts it.
+func StartPostgres(tb T) *Store {
 	tb.Helper()
 	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(programs) == 0 {
@@ -79,7 +83,7 @@ func startPostgres(tb testing.TB) *store {
 		cmd.Dir, cmd.SysProcAttr = dir, attributes
 		return cmd
 	}
-	if err := os.WriteFile(password, []byte(postgresPassword+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(password, []byte(PostgresPassword+"\n"), 0o644); err != nil {
 		tb.Fatal(err)
 	}
 	if output, err := run("initdb", "--pgdata="+data, "--username=ledgerhook", "--pwfile="+password, "--auth=scram-sha-256",
@@ -87,10 +91,10 @@ func startPostgres(tb testing.TB) *store {
 		tb.Fatalf("initdb: %v\n%s", err, output)
 	}
 	// On SIGQUIT its children end with it.
-	s := &store{tb: tb, ready: "ready to accept connections", quit: syscall.SIGQUIT, command: func(port int) *exec.Cmd {
+	s := &Store{tb: tb, ready: "ready to accept connections", quit: syscall.SIGQUIT, command: func(port int) *exec.Cmd {
 		return run("postgres", "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+dir)
 	}}
-	s.start()
+	s.Start()
 	return s
 }
 
@@ -100,7 +104,7 @@ func version(bin string) int {
 }
 
 // owner gives dir to the user postgres if we are root, whom PostgreSQL refuses.
-func owner(tb testing.TB, dir string) *syscall.SysProcAttr {
+func owner(tb T, dir string) *syscall.SysProcAttr {
 	tb.Helper()
 	if os.Getuid() != 0 {
 		return nil
@@ -117,43 +121,43 @@ func owner(tb testing.TB, dir string) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
 
-func (s *store) postgresURL() string {
-	return fmt.Sprintf("postgres://ledgerhook:%s@127.0.0.1:%d/postgres?sslmode=disable", postgresPassword, s.port)
+func (s *Store) PostgresURL() string {
+	return fmt.Sprintf("postgres://ledgerhook:%s@127.0.0.1:%d/postgres?sslmode=disable", PostgresPassword, s.Port)
 }
 
-func (s *store) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+func (s *Store) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
-// start starts the server, on its old port or the first time on a free one.
+// Start starts the server, on its old port or the first time on a free one.
 // Somebody may take a port after it was picked; then the next one is tried.
-func (s *store) start() {
+func (s *Store) Start() {
 	s.tb.Helper()
 	for range 20 {
-		port := s.port
+		port := s.Port
 		if port == 0 {
-			port = freePort(s.tb)
+			port = FreePort(s.tb)
 		}
-		printed := &output{}
+		printed := &Output{}
 		cmd := s.command(port)
 		cmd.Stdout, cmd.Stderr = printed, printed
-		p := launch(s.tb, cmd)
+		p := Launch(s.tb, cmd)
 		ready := false
-		eventually(s.tb, time.Minute, cmd.Path+" is ready", func() bool {
-			_, ready = printed.find(0, s.ready)
-			return ready || !p.running()
+		Eventually(s.tb, time.Minute, cmd.Path+" is ready", func() bool {
+			_, ready = printed.Find(0, s.ready)
+			return ready || !p.Running()
 		})
 		if ready {
-			s.port, s.process = port, p
-			s.tb.Cleanup(s.stop)
+			s.Port, s.process = port, p
+			s.tb.Cleanup(s.Stop)
 			return
 		}
 	}
 	s.tb.Fatal("a server did not start")
 }
 
-// stop ends the server without giving it time for anything.
-func (s *store) stop() { s.process.end(s.quit) }
+// Stop ends the server without giving it time for anything.
+func (s *Store) Stop() { s.process.End(s.quit) }
 
-func freePort(tb testing.TB) int {
+func FreePort(tb T) int {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,3 +166,6 @@ func freePort(tb testing.TB) int {
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port
 }
+
+// Nobody is a server that does not run.
+func Nobody(tb T) *Store { return &Store{tb: tb, Port: FreePort(tb)} }

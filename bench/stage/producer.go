@@ -1,4 +1,4 @@
-package acceptance
+package stage
 
 import (
 	"encoding/json"
@@ -6,36 +6,35 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 )
 
-// event is the n-th event of a producer, as the API takes it.
-func event(partner string, n int) map[string]any {
+// Event is the n-th Event of a producer, as the API takes it.
+func Event(partner string, n int) map[string]any {
 	return map[string]any{
 		"partnerCode": partner, "webhookType": "TopupCard", "idempotencyKey": fmt.Sprintf("%s-%d", partner, n),
 		"data": map[string]any{"id": fmt.Sprintf("top_%d", n), "cardId": "card_1", "amount": 250000 + n, "fee": 0.5, "status": "Pending", "createdAt": 1767225600},
 	}
 }
 
-// producer is an internal system that posts events at a steady rate, each as
+// Producer is an internal system that posts events at a steady rate, each as
 // often as it takes to get it accepted.
-type producer struct {
-	g    *gateway
+type Producer struct {
+	g    *Gateway
 	done sync.WaitGroup
 
 	mu       sync.Mutex
 	accepted map[string]string // event ids by idempotency key
-	posts    int               // answered by the gateway
-	away     []answer          // answers 503
+	Posts    int               // answered by the gateway
+	Away     []Answer          // answers 503
 	wrong    []string          // what should not have been
 }
 
 const posters = 32
 
-// produce posts n events of a partner at perSecond.
-func produce(g *gateway, partner string, n, perSecond int) *producer {
-	p := &producer{g: g, accepted: map[string]string{}}
+// Produce posts n events of a partner at perSecond.
+func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
+	p := &Producer{g: g, accepted: map[string]string{}}
 	turns := make(chan int, n)
 	p.done.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(perSecond))
@@ -49,7 +48,7 @@ func produce(g *gateway, partner string, n, perSecond int) *producer {
 	for range posters {
 		p.done.Go(func() {
 			for i := range turns {
-				p.post(event(partner, i))
+				p.post(Event(partner, i))
 			}
 		})
 	}
@@ -57,11 +56,11 @@ func produce(g *gateway, partner string, n, perSecond int) *producer {
 }
 
 // post posts an event until it is accepted, at most for two minutes.
-func (p *producer) post(e map[string]any) {
+func (p *Producer) post(e map[string]any) {
 	pause := time.NewTicker(100 * time.Millisecond)
 	defer pause.Stop()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); <-pause.C {
-		a, err := p.g.call("POST", "/internal/v1/events", e)
+		a, err := p.g.Call("POST", "/internal/v1/events", e)
 		if err == nil && p.took(e, a) {
 			return
 		}
@@ -70,58 +69,58 @@ func (p *producer) post(e map[string]any) {
 }
 
 // took notes an answer and reports whether the event is done with.
-func (p *producer) took(e map[string]any, a answer) bool {
+func (p *Producer) took(e map[string]any, a Answer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.posts++
-	switch a.status {
+	p.Posts++
+	switch a.Status {
 	case http.StatusAccepted, http.StatusOK:
 	case http.StatusServiceUnavailable:
-		p.away = append(p.away, a)
+		p.Away = append(p.Away, a)
 		return false
 	default:
-		p.wrong = append(p.wrong, fmt.Sprintf("%s: %d %s", e["idempotencyKey"], a.status, a.body))
+		p.wrong = append(p.wrong, fmt.Sprintf("%s: %d %s", e["idempotencyKey"], a.Status, a.Body))
 		return true
 	}
 	var said struct {
 		EventID     string
 		DeliveryIDs []string
 	}
-	if err := json.Unmarshal(a.body, &said); err != nil || len(said.DeliveryIDs) != 1 {
-		p.wrong = append(p.wrong, fmt.Sprintf("%s: %s", e["idempotencyKey"], a.body))
+	if err := json.Unmarshal(a.Body, &said); err != nil || len(said.DeliveryIDs) != 1 {
+		p.wrong = append(p.wrong, fmt.Sprintf("%s: %s", e["idempotencyKey"], a.Body))
 	}
 	p.accepted[e["idempotencyKey"].(string)] = said.EventID
 	return true
 }
 
-func (p *producer) blame(format string, args ...any) {
+func (p *Producer) blame(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// has is how many events have been accepted.
-func (p *producer) has() int {
+// Has is how many events have been accepted.
+func (p *Producer) Has() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.accepted)
 }
 
-// refused is how many posts have been answered 503.
-func (p *producer) refused() int {
+// Refused is how many posts have been answered 503.
+func (p *Producer) Refused() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.away)
+	return len(p.Away)
 }
 
-// reach waits until n events have been accepted.
-func (p *producer) reach(n int) {
+// Reach waits until n events have been accepted.
+func (p *Producer) Reach(n int) {
 	p.g.tb.Helper()
-	eventually(p.g.tb, time.Minute, fmt.Sprintf("%d events are accepted", n), func() bool { return p.has() >= n })
+	Eventually(p.g.tb, time.Minute, fmt.Sprintf("%d events are accepted", n), func() bool { return p.Has() >= n })
 }
 
-// finish waits until everything is posted, and returns the events' ids.
-func (p *producer) finish() []string {
+// Finish waits until everything is posted, and returns the events' ids.
+func (p *Producer) Finish() []string {
 	p.g.tb.Helper()
 	p.done.Wait()
 	for _, wrong := range p.wrong {
@@ -138,21 +137,21 @@ func (p *producer) finish() []string {
 	return ids
 }
 
-// inFlight is the most that an endpoint may have on its way at once: as many
+// InFlight is the most that an endpoint may have on its way at once: as many
 // requests may come twice when a process dies.
-const inFlight = 32
+const InFlight = 32
 
-// settle waits until the partner has taken every event and the gateway knows
+// Settle waits until the partner has taken every event and the gateway knows
 // it, and holds what is promised of each: one delivery, delivered, one record
 // per attempt number, no request without a record, the same bytes each time.
-func settle(g *gateway, p *partner, events []string, limit time.Duration) []shown {
+func Settle(g *Gateway, p *Partner, events []string, limit time.Duration) []Shown {
 	g.tb.Helper()
 	began := time.Now()
-	eventually(g.tb, limit, fmt.Sprintf("the partner has taken %d events", len(events)), func() bool { return p.has() >= len(events) })
-	all := g.await(p.code, limit)
+	Eventually(g.tb, limit, fmt.Sprintf("the partner has taken %d events", len(events)), func() bool { return p.Has() >= len(events) })
+	all := g.Await(p.Code, limit)
 	g.tb.Logf("%d events delivered %s after the last was accepted; %d requests, %d came again", len(events),
-		time.Since(began).Round(10*time.Millisecond), p.asked(), p.duplicates())
-	p.checkRequests()
+		time.Since(began).Round(10*time.Millisecond), p.Asked(), p.Duplicates())
+	p.CheckRequests()
 	var delivered []string
 	for _, d := range all {
 		delivered = append(delivered, d.EventID)
@@ -164,12 +163,12 @@ func settle(g *gateway, p *partner, events []string, limit time.Duration) []show
 	if !slices.Equal(delivered, events) {
 		g.tb.Errorf("%d deliveries of %d accepted events, or of others", len(delivered), len(events))
 	}
-	checkAttempts(g.tb, g, p, all)
+	CheckAttempts(g.tb, g, p, all)
 	return all
 }
 
-// checkAttempts compares the records of attempts with the requests that came.
-func checkAttempts(tb testing.TB, g *gateway, p *partner, all []shown) {
+// CheckAttempts compares the records of attempts with the requests that came.
+func CheckAttempts(tb T, g *Gateway, p *Partner, all []Shown) {
 	tb.Helper()
 	came := map[string]int{}
 	p.mu.Lock()
@@ -178,7 +177,7 @@ func checkAttempts(tb testing.TB, g *gateway, p *partner, all []shown) {
 	}
 	p.mu.Unlock()
 	for i, d := range all {
-		d = g.delivery(d.DeliveryID)
+		d = g.Delivery(d.DeliveryID)
 		all[i] = d // with its attempts
 		if len(d.Attempts) != d.AttemptCount {
 			tb.Errorf("%s has %d attempts and %d records of them", d.DeliveryID, d.AttemptCount, len(d.Attempts))
@@ -192,4 +191,30 @@ func checkAttempts(tb testing.TB, g *gateway, p *partner, all []shown) {
 			tb.Errorf("%s: %d requests and only %d records", d.DeliveryID, came[d.EventID], len(d.Attempts))
 		}
 	}
+}
+
+// PostAll posts events of a partner in one batch and returns their ids.
+func PostAll(g *Gateway, partner string, n int) (ids []string) {
+	g.tb.Helper()
+	for from := 0; from < n; from += 1000 {
+		var batch []any
+		for i := from; i < min(n, from+1000); i++ {
+			batch = append(batch, Event(partner, i))
+		}
+		var said struct {
+			Results []struct {
+				Status  int
+				EventID string
+			}
+		}
+		g.Must("POST", "/internal/v1/events/batch", map[string]any{"events": batch}, http.StatusOK, &said)
+		for _, r := range said.Results {
+			if r.Status != http.StatusAccepted {
+				g.tb.Fatalf("an event of a batch got %d", r.Status)
+			}
+			ids = append(ids, r.EventID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }

@@ -1,0 +1,121 @@
+package stage
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	"ledgerhook/app/receiver"
+	"ledgerhook/signer"
+)
+
+// Partner is a partner of a gateway with a receiver that checks both
+// signatures of everything.
+type Partner struct {
+	g        *Gateway
+	Code     string
+	Endpoint string // its id
+	Receiver *receiver.Receiver
+	Server   *httptest.Server
+
+	mu       sync.Mutex
+	requests []receiver.Received // in the order of their answers
+	taken    map[string]bool     // events that were answered 2xx
+	again    int                 // requests for events that were taken before
+}
+
+var (
+	Refusal = receiver.Answer{Status: http.StatusServiceUnavailable, Body: "not now"}
+	TakeAll = receiver.Always(receiver.OK)
+	// Stumble fails the first request of every tenth event.
+	Stumble = receiver.FailEvery(10, Refusal, receiver.OK)
+)
+
+// partnerKey is the public key of every partner: nothing here signs with it.
+var partnerKey = sync.OnceValue(func() string {
+	key, err := signer.GenerateKey(2048)
+	if err != nil {
+		panic(err)
+	}
+	return string(key.PublicPEM())
+})
+
+// NewPartner makes a partner of a running gateway whose receiver answers as told.
+func NewPartner(g *Gateway, code string, answer func(receiver.Received) receiver.Answer) *Partner {
+	g.tb.Helper()
+	var made struct{ SecretKey, WebhookSecretKey, PublicKey string }
+	g.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": partnerKey()}, http.StatusCreated, &made)
+	g.Secret(made.SecretKey, made.WebhookSecretKey)
+	key, err := signer.ParsePublicKey([]byte(made.PublicKey))
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	p := &Partner{g: g, Code: code, taken: map[string]bool{}}
+	p.Receiver = receiver.New(receiver.Options{PublicKey: key, Secrets: []string{made.WebhookSecretKey}, Answer: answer, Observe: p.observe})
+	p.Server = httptest.NewServer(p.Receiver)
+	g.tb.Cleanup(p.Server.Close)
+	var added struct{ EndpointID string }
+	g.Must("POST", "/internal/v1/partners/"+code+"/endpoints", map[string]any{"url": p.Server.URL + "/hooks"}, http.StatusCreated, &added)
+	p.Endpoint = added.EndpointID
+	return p
+}
+
+func (p *Partner) observe(got receiver.Received) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests = append(p.requests, got)
+	if p.taken[got.ID] {
+		p.again++
+	}
+	if got.Err == nil && got.Status < 300 {
+		p.taken[got.ID] = true
+	}
+}
+
+// Has is how many events the partner has taken.
+func (p *Partner) Has() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.taken)
+}
+
+// Asked is how many requests have come.
+func (p *Partner) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.requests)
+}
+
+// Duplicates is how many requests came for events that had been taken before.
+func (p *Partner) Duplicates() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.again
+}
+
+// Of returns the requests for an event.
+func (p *Partner) Of(event string) (got []receiver.Received) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.requests {
+		if r.ID == event {
+			got = append(got, r)
+		}
+	}
+	return got
+}
+
+// CheckRequests fails the test if a request did not verify, or brought other
+// bytes than the event's first one.
+func (p *Partner) CheckRequests() {
+	p.g.tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.requests {
+		if r.Err != nil {
+			p.g.tb.Errorf("a request for %s does not verify: %v", r.ID, r.Err)
+		} else if !r.SameBytes {
+			p.g.tb.Errorf("request %d for %s brought other bytes than the first", r.Times, r.ID)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package stage
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Output collects what processes print, line by line.
+type Output struct {
+	mu    sync.Mutex
+	lines []Line
+	part  []byte // of a line that has not ended
+}
+
+type Line struct {
+	At   time.Time
+	Text string
+}
+
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.part = append(o.part, b...)
+	for {
+		text, rest, ended := bytes.Cut(o.part, []byte("\n"))
+		if !ended {
+			return len(b), nil
+		}
+		o.lines = append(o.lines, Line{time.Now(), string(text)})
+		o.part = slices.Clone(rest)
+	}
+}
+
+// All returns the lines so far, with the last one even if it has not ended.
+func (o *Output) All() []Line {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lines := slices.Clone(o.lines)
+	if len(o.part) > 0 {
+		lines = append(lines, Line{time.Now(), string(o.part)})
+	}
+	return lines
+}
+
+func (o *Output) String() string {
+	var text strings.Builder
+	for _, l := range o.All() {
+		text.WriteString(l.Text + "\n")
+	}
+	return text.String()
+}
+
+// Find returns the first line after the first skip ones that contains part.
+func (o *Output) Find(skip int, part string) (Line, bool) {
+	lines := o.All()
+	for _, l := range lines[min(skip, len(lines)):] {
+		if strings.Contains(l.Text, part) {
+			return l, true
+		}
+	}
+	return Line{}, false
+}
+
+// Process is a child that ends with its test at the latest.
+type Process struct {
+	tb    T
+	Cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// Launch starts cmd.
+func Launch(tb T, cmd *exec.Cmd) *Process {
+	tb.Helper()
+	p := &Process{tb: tb, Cmd: cmd, ended: make(chan struct{})}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go func() {
+		_ = cmd.Wait() // the exit code is in ProcessState
+		close(p.ended)
+	}()
+	tb.Cleanup(p.Kill)
+	return p
+}
+
+// Kill ends the process at once, as kill -9 does.
+func (p *Process) Kill() { p.End(os.Kill) }
+
+// End sends a signal and waits for the end.
+func (p *Process) End(signal os.Signal) {
+	_ = p.Cmd.Process.Signal(signal) // it may have ended already
+	<-p.ended
+}
+
+// Wait returns the exit code of a process that ends by itself within limit.
+func (p *Process) Wait(limit time.Duration) int {
+	p.tb.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(limit):
+		p.tb.Fatalf("%s is still running after %s", p.Cmd, limit)
+	}
+	return p.Cmd.ProcessState.ExitCode()
+}
+
+func (p *Process) Running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Ledgerhook is a command line of the program with nothing but env around it.
+// Data go to stdout, messages to stderr.
+func Ledgerhook(dir string, env map[string]string, stdout, stderr *Output, args ...string) *exec.Cmd {
+	cmd := exec.Command(binary, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout, stderr
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return cmd
+}

@@ -1,0 +1,64 @@
+// Package stage is what a run of the real program needs around it: the built
+// binary, stores of its own, gateways that may be killed, internal systems
+// that post and partners that receive. The acceptance tests and the fault
+// bench play on it.
+package stage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// T is the test, or the bench's run of one fault, that everything on a stage
+// belongs to. A *testing.T is one.
+type T interface {
+	Helper()
+	Context() context.Context
+	TempDir() string
+	Cleanup(func())
+	Failed() bool
+	Error(...any)
+	Errorf(string, ...any)
+	Fatal(...any)
+	Fatalf(string, ...any)
+	Log(...any)
+	Logf(string, ...any)
+}
+
+// binary is the program that gateways run.
+var binary string
+
+// Build builds the program; remove deletes it again. It must have been called
+// before any gateway starts.
+func Build() (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "ledgerhook-stage-")
+	if err != nil {
+		return nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	binary = filepath.Join(dir, "ledgerhook")
+	if output, err := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook").CombinedOutput(); err != nil {
+		remove()
+		return nil, fmt.Errorf("build the program: %w\n%s", err, output)
+	}
+	return remove, nil
+}
+
+// Eventually waits until fact holds, which must happen within limit.
+func Eventually(t T, limit time.Duration, what string, fact func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(limit)
+	for !fact() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}

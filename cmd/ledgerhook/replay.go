@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type replayItem struct {
+	ID       string         `json:"replayId"`
+	State    string         `json:"state"`
+	Reason   string         `json:"reason"`
+	Rate     int            `json:"ratePerSecond"`
+	Total    int            `json:"total"`
+	Note     string         `json:"note"`
+	Progress replayProgress `json:"progress"`
+}
+
+// replayProgress adds up to the replay's total.
+type replayProgress struct {
+	Open      int `json:"open"`
+	Skipped   int `json:"skipped"`
+	Waiting   int `json:"waiting"`
+	Delivered int `json:"delivered"`
+	Failing   int `json:"failing"`
+	Failed    int `json:"failed"`
+}
+
+const replaysPath = "/internal/v1/replays"
+
+func replayPath(id string) string { return replaysPath + "/" + url.PathEscape(id) }
+
+func (c *cli) replay() *cobra.Command {
+	return group("replay", "Send many finished deliveries again",
+		c.replayPreview(), c.replayStart(), c.replayWatch(),
+		c.replayMove("pause", "Hold a running replay", "is paused; what it has sent goes on"),
+		c.replayMove("resume", "Let a replay go on", "goes on"),
+		c.replayMove("cancel", "End a replay", "is cancelled; what it has sent goes on"))
+}
+
+// replayFilter is which deliveries, as a request says it.
+type replayFilter struct {
+	Partner    string     `json:"partnerCode,omitempty"`
+	EndpointID string     `json:"endpointId,omitempty"`
+	State      string     `json:"state,omitempty"`
+	Type       string     `json:"webhookType,omitempty"`
+	Code       int        `json:"statusCode,omitempty"`
+	ErrorClass string     `json:"errorClass,omitempty"`
+	Reference  string     `json:"reference,omitempty"`
+	Since      *time.Time `json:"since,omitempty"`
+	Until      *time.Time `json:"until,omitempty"`
+}
+
+// replayRequest is a filter with its flags, and what else is sent with it.
+type replayRequest struct {
+	Filter replayFilter `json:"filter"`
+	Rate   int          `json:"ratePerSecond,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	DryRun bool         `json:"dryRun,omitempty"`
+
+	since, until string
+}
+
+func (q *replayRequest) register(cmd *cobra.Command) {
+	f := &q.Filter
+	cmd.Flags().StringVar(&f.Partner, "partner", "", "only this partner's")
+	cmd.Flags().StringVar(&f.EndpointID, "endpoint", "", "only this endpoint's")
+	cmd.Flags().StringVar(&f.State, "state", "", "only those that ended delivered, exhausted or cancelled")
+	cmd.Flags().StringVar(&f.Type, "type", "", "only this webhookType")
+	cmd.Flags().IntVar(&f.Code, "code", 0, "only those whose last answer had this status code")
+	cmd.Flags().StringVar(&f.ErrorClass, "error", "", "only those whose last attempt failed like this: timeout, connect, http_5xx …")
+	cmd.Flags().StringVar(&f.Reference, "reference", "", "only those about this event, card, top-up, transaction, account or order")
+	cmd.Flags().StringVar(&q.since, "since", "", `only those made since: "2h" ago, "14:00" today, or an RFC 3339 time`)
+	cmd.Flags().StringVar(&q.until, "until", "", "only those made before, said like --since")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"delivered", "exhausted", "cancelled"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// read puts the moments of the flags into the filter.
+func (q *replayRequest) read(now time.Time) error {
+	for _, moment := range []struct {
+		flag, text string
+		into       **time.Time
+	}{{"--since", q.since, &q.Filter.Since}, {"--until", q.until, &q.Filter.Until}} {
+		if moment.text == "" {
+			continue
+		}
+		at, err := parseMoment(moment.flag, moment.text, now)
+		if err != nil {
+			return err
+		}
+		at = at.UTC()
+		*moment.into = &at
+	}
+	if q.Filter == (replayFilter{}) {
+		return usage("say which deliveries, by --partner, --state, --since or another filter")
+	}
+	return nil
+}
+
+func (c *cli) replayPreview() *cobra.Command {
+	var asJSON bool
+	q := replayRequest{DryRun: true}
+	cmd := &cobra.Command{
+		Use: "preview", Short: "Tell what a replay would send, and change nothing", Args: cobra.NoArgs,
+		Example: `  ledgerhook replay preview --partner acme --state exhausted --since 14:00 --until 16:30`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := q.read(time.Now()); err != nil {
+				return err
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			p, raw, err := fetch[replayPreview](cmd.Context(), api, http.MethodPost, replaysPath, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.raw(raw)
+			}
+			return c.showPreview(p)
+		},
+	}
+	q.register(cmd)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+type replayPreview struct {
+	Count     int `json:"count"`
+	Max       int `json:"max"`
+	Breakdown []struct {
+		Partner    string `json:"partnerCode"`
+		Type       string `json:"webhookType"`
+		State      string `json:"state"`
+		ErrorClass string `json:"errorClass"`
+		Count      int    `json:"count"`
+	} `json:"breakdown"`
+	Sample []deliveryItem `json:"sample"`
+}
+
+func (c *cli) showPreview(p replayPreview) error {
+	if p.Count == 0 {
+		c.say("no delivery that has ended matches")
+		return nil
+	}
+	t := c.table("COUNT", "PARTNER", "TYPE", "STATE", "LAST ERROR")
+	for _, g := range p.Breakdown {
+		t.row(strconv.Itoa(g.Count), g.Partner, g.Type, stateColour(g.State), g.ErrorClass)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out)
+	t = c.table("NEWEST", "CREATED", "ABOUT", "STATE", "TRIES", "LAST")
+	for _, d := range p.Sample {
+		t.row(d.ID, clock(d.CreatedAt), d.Reference, stateColour(d.State), strconv.Itoa(d.AttemptCount), d.last())
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if p.Count > p.Max {
+		c.say("more than %d match, which is the most a replay takes: narrow it, by --since and --until for example", p.Max)
+		return nil
+	}
+	c.say("%d match; send them again: ledgerhook replay start with the same filters and --reason", p.Count)
+	return nil
+}
+
+func (c *cli) replayStart() *cobra.Command {
+	var asJSON, watch bool
+	var q replayRequest
+	cmd := &cobra.Command{
+		Use: "start --reason TEXT", Short: "Start a replay of what the filters match now", Args: cobra.NoArgs,
+		Example: `  ledgerhook replay start --partner acme --state exhausted --since 2h --reason 'their outage' --watch`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if strings.TrimSpace(q.Reason) == "" {
+				return usage("--reason must say why, for the audit log")
+			}
+			if asJSON && watch {
+				return usage("--json and --watch exclude each other: ledgerhook replay watch takes --json")
+			}
+			if err := q.read(time.Now()); err != nil {
+				return err
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			r, raw, err := fetch[replayItem](cmd.Context(), api, http.MethodPost, replaysPath, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.raw(raw)
+			}
+			t := c.table()
+			t.fact("replay", r.ID)
+			t.fact("deliveries", strconv.Itoa(r.Total))
+			t.fact("a second", strconv.Itoa(r.Rate))
+			if err := t.flush(); err != nil {
+				return err
+			}
+			if watch {
+				return c.watchReplay(cmd.Context(), api, r.ID, watchPatience, false)
+			}
+			c.say("it runs; follow it: ledgerhook replay watch %s", r.ID)
+			return nil
+		},
+	}
+	q.register(cmd)
+	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit log")
+	cmd.Flags().IntVar(&q.Rate, "rate", 0, "deliveries a second at most; the server's default without it")
+	cmd.Flags().BoolVar(&watch, "watch", false, "follow it to its end")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) replayMove(verb, short, done string) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.post(cmd.Context(), replayPath(args[0])+"/"+verb, nil); err != nil {
+				return err
+			}
+			c.say("replay %s %s", args[0], done)
+			return nil
+		},
+	}
+}
+
+const (
+	watchPatience = 24 * time.Hour         // unless --timeout says otherwise
+	watchEvery    = 500 * time.Millisecond // between two looks
+)
+
+func (c *cli) replayWatch() *cobra.Command {
+	var asJSON bool
+	var patience time.Duration
+	cmd := &cobra.Command{
+		Use: "watch ID", Short: "Follow a replay until every delivery of it has ended", Args: cobra.ExactArgs(1),
+		Long: `Follow a replay until every delivery of it has ended, or it is paused, stopped or
+cancelled. Exit code 0: all were delivered or skipped. 6: some failed. 5: it does
+not run. 8: --timeout came first.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if patience <= 0 {
+				return usage("--timeout must be more than nothing, like 10m")
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			return c.watchReplay(cmd.Context(), api, args[0], patience, asJSON)
+		},
+	}
+	cmd.Flags().DurationVar(&patience, "timeout", watchPatience, "how long to follow it at most")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's last JSON as it is, and nothing meanwhile")
+	return cmd
+}
+
+// watchReplay prints a line whenever the replay has got on: over the last one
+// on a terminal, below it elsewhere.
+func (c *cli) watchReplay(ctx context.Context, api *client, id string, patience time.Duration, asJSON bool) error {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	line := progressLine{c: c, live: c.coloured(c.out)}
+	for {
+		r, raw, err := fetch[replayItem](waiting, api, http.MethodGet, replayPath(id), nil)
+		if err == nil && !asJSON {
+			line.show(r)
+		}
+		if err == nil && r.settled() {
+			line.end()
+			if asJSON {
+				if err := c.raw(raw); err != nil {
+					return err
+				}
+			}
+			return r.verdict()
+		}
+		if err != nil && waiting.Err() == nil {
+			line.end()
+			return err
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-waiting.Done():
+		}
+		line.end()
+		if errors.Is(waiting.Err(), context.DeadlineExceeded) {
+			return &exitError{exitTimedOut, fmt.Errorf("the replay has not ended within %v; it goes on: ledgerhook replay watch %s", patience, id)}
+		}
+		return waiting.Err()
+	}
+}
+
+// settled reports whether nothing more comes by itself.
+func (r replayItem) settled() bool {
+	if r.State == "running" {
+		return false
+	}
+	return r.State != "finished" || r.Progress.Waiting+r.Progress.Failing == 0
+}
+
+// verdict is how a settled replay went.
+func (r replayItem) verdict() error {
+	note := ""
+	if r.Note != "" {
+		note = ": " + r.Note
+	}
+	switch {
+	case r.State == "cancelled":
+		return &exitError{exitChanged, errors.New("the replay is cancelled")}
+	case r.State != "finished":
+		return &exitError{exitChanged, fmt.Errorf("the replay is %s%s; go on: ledgerhook replay resume %s", r.State, note, r.ID)}
+	case r.Progress.Failed > 0:
+		return &exitError{exitSomeFailed, fmt.Errorf("%d of %d failed again", r.Progress.Failed, r.Total)}
+	}
+	return nil
+}
+
+// progressLine shows how far a replay is, on one line of a terminal.
+type progressLine struct {
+	c     *cli
+	live  bool
+	shown string
+}
+
+func (l *progressLine) show(r replayItem) {
+	p := r.Progress
+	parts := []string{fmt.Sprintf("%s  %d of %d sent", r.State, r.Total-p.Open-p.Skipped, r.Total), fmt.Sprintf("%d delivered", p.Delivered)}
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{p.Waiting, "on their way"}, {p.Failing, "to be retried"}, {p.Failed, "failed"}, {p.Skipped, "skipped"}} {
+		if more.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", more.n, more.what))
+		}
+	}
+	text := plain(strings.Join(parts, ", "))
+	if text == l.shown {
+		return
+	}
+	if l.live {
+		fmt.Fprint(l.c.out, "\r\x1b[K"+text)
+	} else {
+		fmt.Fprintln(l.c.out, text)
+	}
+	l.shown = text
+}
+
+// end leaves the terminal's line.
+func (l *progressLine) end() {
+	if l.live && l.shown != "" {
+		fmt.Fprintln(l.c.out)
+	}
+}

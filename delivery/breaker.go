@@ -1,0 +1,97 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"ledgerhook/webhook"
+)
+
+// When a judge says that an endpoint's breaker must open ("Breaker" of the
+// delivery rules).
+const (
+	judgeWindow      = 60 * time.Second
+	judgeBucket      = 5 * time.Second
+	judgeMinAttempts = 10
+	judgeMaxFailures = 0.5 // of the attempts in the window
+	judgeInARow      = 5
+)
+
+// Judges watch the endpoints that this process sends to. A judge only says
+// when to open: the endpoint's window row is the gate, and opens and closes
+// for all processes. A judge belongs to one epoch of that row; with the next
+// one it starts afresh. It never gets to half-open itself.
+type Judges struct {
+	mu     sync.Mutex
+	judges map[string]*judge // by endpoint
+}
+
+type judge struct {
+	epoch   int64
+	verdict string // once it has spoken
+	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+}
+
+// maxJudges bounds the memory, at about 0.5 KB each.
+const maxJudges = 20_000
+
+var errCounted = errors.New("counts as a failure")
+
+// Observe takes an attempt at an endpoint in an epoch of its breaker and
+// returns why the breaker must open now, if it must.
+func (j *Judges) Observe(endpointID string, epoch int64, a webhook.Attempt) (trip string) {
+	if a.Outcome == webhook.OutcomeUnknown || a.Trigger == webhook.TriggerTest || a.Trigger == webhook.TriggerProbe {
+		return ""
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	current := j.judges[endpointID]
+	if current == nil || current.epoch < epoch {
+		if len(j.judges) >= maxJudges || j.judges == nil {
+			j.judges = map[string]*judge{}
+		}
+		current = &judge{epoch: epoch, breaker: newJudge()}
+		j.judges[endpointID] = current
+	}
+	if current.epoch > epoch {
+		return "" // sent before the breaker last changed
+	}
+	var failure error
+	if a.CountsAsFailure() {
+		failure = errCounted
+	}
+	done, err := current.breaker.Allow()
+	if err != nil { // it has spoken; the row's next epoch brings another
+		if failure == nil {
+			return ""
+		}
+		return current.verdict // again: the record that carried it may not have counted
+	}
+	counts := current.breaker.Counts()
+	done(failure)
+	if current.breaker.State() != gobreaker.StateOpen {
+		return ""
+	}
+	if counts.ConsecutiveFailures+1 >= judgeInARow {
+		current.verdict = fmt.Sprintf("%d attempts in a row failed", counts.ConsecutiveFailures+1)
+	} else {
+		current.verdict = fmt.Sprintf("%d of %d attempts within %s failed", counts.TotalFailures+1, counts.Requests, judgeWindow)
+	}
+	return current.verdict
+}
+
+func newJudge() *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Interval:     judgeWindow,
+		BucketPeriod: judgeBucket,
+		Timeout:      365 * 24 * time.Hour, // its own half-open is never used
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			return c.ConsecutiveFailures >= judgeInARow ||
+				c.Requests >= judgeMinAttempts && float64(c.TotalFailures) >= judgeMaxFailures*float64(c.Requests)
+		},
+	})
+}

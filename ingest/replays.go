@@ -1,0 +1,187 @@
+package ingest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// replayFilter narrows a replay as the parameters of the deliveries' list do.
+// An answer shows what a request named.
+type replayFilter struct {
+	PartnerCode string             `json:"partnerCode,omitempty"`
+	EndpointID  string             `json:"endpointId,omitempty"`
+	State       webhook.State      `json:"state,omitempty"`
+	WebhookType webhook.Type       `json:"webhookType,omitempty"`
+	StatusCode  int                `json:"statusCode,omitempty"`
+	ErrorClass  webhook.ErrorClass `json:"errorClass,omitempty"`
+	Reference   string             `json:"reference,omitempty"`
+	Since       web.Time           `json:"since,omitzero"`
+	Until       web.Time           `json:"until,omitzero"`
+}
+
+func (f replayFilter) read() (delivery.Filter, error) {
+	read := delivery.Filter{PartnerCode: f.PartnerCode, EndpointID: f.EndpointID, State: f.State, Type: f.WebhookType, StatusCode: f.StatusCode,
+		ErrorClass: f.ErrorClass, Reference: f.Reference, Since: time.Time(f.Since).UTC(), Until: time.Time(f.Until).UTC()}
+	switch {
+	case f == replayFilter{}:
+		return read, webhook.Invalid("/filter", "must narrow the deliveries by at least one member")
+	case f.State != "" && !f.State.Final():
+		return read, webhook.Invalid("/filter/state", `must be "delivered", "exhausted" or "cancelled": what has not ended cannot be replayed`)
+	case f.WebhookType != "" && !f.WebhookType.Known():
+		return read, webhook.Invalid("/filter/webhookType", fmt.Sprintf("must be one of %v", webhook.Types))
+	case f.ErrorClass != "" && !slices.Contains(webhook.ErrorClasses, f.ErrorClass):
+		return read, webhook.Invalid("/filter/errorClass", fmt.Sprintf("must be one of %v", webhook.ErrorClasses))
+	case f.StatusCode != 0 && (f.StatusCode < 100 || f.StatusCode > 599):
+		return read, webhook.Invalid("/filter/statusCode", "must be a whole number from 100 to 599")
+	case read.Since.Year() > 9999:
+		return read, webhook.Invalid("/filter/since", "must be before the year 10000 UTC")
+	case read.Until.Year() > 9999:
+		return read, webhook.Invalid("/filter/until", "must be before the year 10000 UTC")
+	}
+	for _, member := range []struct{ name, value string }{{"partnerCode", f.PartnerCode}, {"endpointId", f.EndpointID}, {"reference", f.Reference}} {
+		if err := checkText("/filter/"+member.name, member.value); err != nil {
+			return read, err
+		}
+	}
+	return read, nil
+}
+
+func showFilter(f delivery.Filter) replayFilter {
+	return replayFilter{PartnerCode: f.PartnerCode, EndpointID: f.EndpointID, State: f.State, WebhookType: f.Type, StatusCode: f.StatusCode,
+		ErrorClass: f.ErrorClass, Reference: f.Reference, Since: web.Time(f.Since), Until: web.Time(f.Until)}
+}
+
+type replayItem struct {
+	ReplayID      string       `json:"replayId"`
+	State         string       `json:"state"` // running, paused, stopped, cancelled, finished
+	Reason        string       `json:"reason"`
+	Filter        replayFilter `json:"filter"`
+	RatePerSecond int          `json:"ratePerSecond"`
+	Total         int          `json:"total"`
+	Note          string       `json:"note,omitempty"`
+	CreatedAt     web.Time     `json:"createdAt"`
+	FinishedAt    web.Time     `json:"finishedAt"`
+}
+
+func showReplayItem(r delivery.Replay) replayItem {
+	return replayItem{r.ID, string(r.State), r.Reason, showFilter(r.Filter), r.Rate, r.Total, r.Note, web.Time(r.CreatedAt), web.Time(r.FinishedAt)}
+}
+
+// replayProgress adds up to the replay's total.
+type replayProgress struct {
+	Open      int `json:"open"`
+	Skipped   int `json:"skipped"`
+	Waiting   int `json:"waiting"`
+	Delivered int `json:"delivered"`
+	Failing   int `json:"failing"`
+	Failed    int `json:"failed"`
+}
+
+type previewGroup struct {
+	PartnerCode string  `json:"partnerCode"`
+	WebhookType string  `json:"webhookType"`
+	State       string  `json:"state"`
+	ErrorClass  *string `json:"errorClass"`
+	Count       int     `json:"count"`
+}
+
+// createReplay starts a bulk replay (201), or tells what it would be (200).
+func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Filter        replayFilter `json:"filter"`
+		RatePerSecond *int         `json:"ratePerSecond"`
+		Reason        string       `json:"reason"`
+		DryRun        bool         `json:"dryRun"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	filter, err := request.Filter.read()
+	if err != nil {
+		return err
+	}
+	rate := delivery.DefaultReplayRate
+	if request.RatePerSecond != nil {
+		rate = *request.RatePerSecond
+	}
+	if rate < 1 || rate > delivery.MaxReplayRate {
+		return webhook.Invalid("/ratePerSecond", fmt.Sprintf("must be 1 to %d", delivery.MaxReplayRate))
+	}
+	if request.DryRun {
+		return a.previewReplay(w, r, filter)
+	}
+	if request.Reason == "" {
+		return webhook.Invalid("/reason", "is required: say why, for the audit log")
+	}
+	if err := checkText("/reason", request.Reason); err != nil {
+		return err
+	}
+	made, err := a.Replays.StartReplay(r.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+		Reason: request.Reason, Filter: filter, Rate: rate, CreatedAt: time.Now()})
+	if err != nil {
+		return err
+	}
+	a.acted(r.Context(), "replay.start", made.ID, request.Reason)
+	return web.WriteJSON(w, http.StatusCreated, showReplayItem(made))
+}
+
+func (a *Internal) previewReplay(w http.ResponseWriter, r *http.Request, f delivery.Filter) error {
+	p, err := a.Replays.PreviewReplay(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	groups, sample := []previewGroup{}, []deliveryItem{}
+	for _, g := range p.Breakdown {
+		groups = append(groups, previewGroup{g.PartnerCode, string(g.Type), string(g.State), orNull(g.ErrorClass), g.Count})
+	}
+	for _, d := range p.Sample {
+		sample = append(sample, showDeliveryItem(d))
+	}
+	return web.WriteJSON(w, http.StatusOK, struct {
+		Count     int            `json:"count"` // no further than one above the most a replay takes
+		Max       int            `json:"max"`
+		Breakdown []previewGroup `json:"breakdown"`
+		Sample    []deliveryItem `json:"sample"`
+	}{p.Count, delivery.MaxReplay, groups, sample})
+}
+
+func (a *Internal) listReplays(w http.ResponseWriter, r *http.Request) error {
+	after, limit, err := readPage(r, isID(webhook.ReplayPrefix))
+	if err != nil {
+		return err
+	}
+	found, next, err := a.Replays.Replays(r.Context(), after, limit)
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, next, showReplayItem)
+}
+
+func (a *Internal) showReplay(w http.ResponseWriter, r *http.Request) error {
+	found, err := a.Replays.Replay(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, struct {
+		replayItem
+		Progress replayProgress `json:"progress"`
+	}{showReplayItem(found), replayProgress(found.Progress)})
+}
+
+// moveReplay does what a verb of the API says: it brings a replay to a state.
+func (a *Internal) moveReplay(verb string, to delivery.ReplayState) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id := r.PathValue("id")
+		if err := a.Replays.MoveReplay(r.Context(), id, to); err != nil {
+			return err
+		}
+		a.acted(r.Context(), "replay."+verb, id, "")
+		return a.showReplay(w, r)
+	}
+}

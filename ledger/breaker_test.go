@@ -1,0 +1,178 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// parked is an endpoint whose breaker has just opened before n deliveries.
+func parked(t *testing.T, b *ledgertest.Bench, n int) (endpointID string) {
+	t.Helper()
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 32)
+	storeMany(t, b, "acme", n+1)
+	tickets := b.Tickets()
+	if err := b.Record(t.Context(), trip(take(t, b, tickets[0]))); err != nil {
+		t.Fatal(err)
+	}
+	for _, ticket := range tickets[1:] {
+		refused(t, b, ticket)
+	}
+	b.Settle()
+	none(t, b)
+	same(t, "breaker", breakerOf(t, b, e.ID).State, webhook.BreakerOpen)
+	return e.ID
+}
+
+func breakerOf(t *testing.T, b *ledgertest.Bench, id string) webhook.Breaker {
+	t.Helper()
+	return windowOf(t, b, id).Breaker
+}
+
+// probeTime lets an open breaker's time come and returns the probe's ticket.
+func probeTime(t *testing.T, b *ledgertest.Bench) delivery.Ticket {
+	t.Helper()
+	change(t, b, "UPDATE windows SET open_until = 1, wake_at = 1 WHERE breaker = 'open' AND open_until > 0")
+	promote(t, b)
+	return one(t, b)
+}
+
+func TestABreakerHearsOnlyJudgesOfItsEpoch(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		change(t, b, "UPDATE windows SET grown = 32")
+		storeMany(t, b, "acme", 4)
+		tickets := b.Tickets()
+		old, first, second := trip(take(t, b, tickets[0])), trip(take(t, b, tickets[1])), trip(take(t, b, tickets[2]))
+		old.BreakerEpoch--
+		for i, r := range []delivery.Result{old, first, second} {
+			if err := b.Record(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "epoch", breakerOf(t, b, e.ID).Epoch, []int{0, 1, 1}[i])
+		}
+		refused(t, b, tickets[3])
+		same(t, "the failure is said", breakerOf(t, b, e.ID).Reason, first.Trip)
+	})
+}
+
+func TestNothingIsClaimedInTheTransactionThatOpensABreaker(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 32)
+		storeMany(t, b, "acme", 2)
+		tickets := b.Tickets()
+		opens := trip(take(t, b, tickets[0]))
+		together(b.Ledger,
+			func() {
+				if err := b.Record(t.Context(), opens); err != nil {
+					t.Error(err)
+				}
+			},
+			func() { refused(t, b, tickets[1]) })
+		b.Settle()
+		b.CheckWindows(t)
+	})
+}
+
+func TestAProbeThatFailsOrWhoseWorkerDiesOpensForTwiceAsLong(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		id := parked(t, b, 5)
+		pause := webhook.BreakerFirstPause
+		for _, a := range []webhook.Attempt{failed, {Outcome: webhook.OutcomeUnknown}} {
+			job := take(t, b, probeTime(t, b))
+			same(t, "trigger", job.Trigger, webhook.TriggerProbe)
+			record(t, b, job, a, retryAt(time.Now().Add(time.Hour)))
+			none(t, b)
+			pause *= 2
+			k := breakerOf(t, b, id)
+			if left := time.Until(k.OpenUntil); k.State != webhook.BreakerOpen || left > pause || left < pause-25*time.Second {
+				t.Errorf("after a probe that was %s: %s for %s, want open for %s", a.Outcome, k.State, left, pause)
+			}
+		}
+		// One that never left the gateway says nothing: another follows at once.
+		record(t, b, take(t, b, probeTime(t, b)), webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorInternal}, retryAt(time.Now().Add(time.Hour)))
+		same(t, "trigger", take(t, b, one(t, b)).Trigger, webhook.TriggerProbe)
+		b.CheckWindows(t)
+	})
+}
+
+func TestAProbeThatIsHandedBackOrCancelledMakesWayForAnother(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		id := parked(t, b, 5)
+		probe := probeTime(t, b)
+		storeMany(t, b, "acme", 1)
+		none(t, b) // one at a time
+		set(t, b, id, pause)
+		refused(t, b, probe)
+		b.Settle()
+		same(t, "probe", breakerOf(t, b, id).Probe, "")
+		same(t, "attempts used", look(t, b, probe.DeliveryID).Attempts, 0)
+		none(t, b)
+		set(t, b, id, resume)
+		again := one(t, b)
+		if err := b.CancelDelivery(t.Context(), again.DeliveryID, "not needed"); err != nil {
+			t.Fatal(err)
+		}
+		next := one(t, b)
+		same(t, "trigger", take(t, b, next).Trigger, webhook.TriggerProbe)
+		same(t, "epoch", breakerOf(t, b, id).Epoch, 1)
+		b.CheckWindows(t)
+	})
+}
+
+func TestPauseAndBreakerDoNotTouchEachOther(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		id := parked(t, b, 5)
+		before := breakerOf(t, b, id)
+		set(t, b, id, pause)
+		set(t, b, id, resume)
+		same(t, "breaker after pause and resume", breakerOf(t, b, id), before)
+		none(t, b)
+		set(t, b, id, pause)
+		set(t, b, id, func(e *webhook.Endpoint) { e.Window.Breaker.Close() })
+		if w := windowOf(t, b, id); !w.Paused || w.Breaker.State != webhook.BreakerClosed {
+			t.Errorf("closing the breaker makes of the pause %+v", w)
+		}
+		none(t, b)
+		set(t, b, id, func(e *webhook.Endpoint) { e.Window.Breaker.OpenByHand("maintenance") })
+		set(t, b, id, resume)
+		none(t, b)
+		if w := windowOf(t, b, id); !w.WakeAt.IsZero() {
+			t.Errorf("a breaker that only people close is looked at at %s", w.WakeAt)
+		}
+		set(t, b, id, func(e *webhook.Endpoint) { e.Window.Breaker.Close() })
+		same(t, "sent once it is closed", len(drain(t, b)), 5)
+		b.CheckWindows(t)
+	})
+}
+
+func TestParkedDeliveriesCostNothingAndComeBackWithoutAHerd(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		const n = 120
+		id := parked(t, b, n)
+		w := windowOf(t, b, id)
+		if w.Used != 0 || w.WaitingFirst != n || !w.WakeAt.Equal(w.Breaker.OpenUntil) {
+			t.Errorf("parked: %+v", w)
+		}
+		same(t, "looked at while parked", promote(t, b), 0)
+		same(t, "attempts used", b.Count(t, "SELECT COALESCE(SUM(attempts), 0) FROM deliveries WHERE state = 'pending' AND lane = 0"), 0)
+		tickets := []delivery.Ticket{probeTime(t, b)}
+		for round, sent := 0, 0; sent < n; round++ {
+			if most := max(1, webhook.StartWindow<<max(0, round-webhook.BreakerProbes)); len(tickets) > most || round < webhook.BreakerProbes && len(tickets) != 1 {
+				t.Fatalf("round %d: %d at once, want at most %d", round, len(tickets), most)
+			}
+			if len(tickets) == 0 {
+				t.Fatalf("%d of %d sent, and nothing follows", sent, n)
+			}
+			sent += sendAtOnce(t, b, tickets, ok, delivered)
+			tickets = b.Tickets()
+		}
+		b.CheckWindows(t)
+	})
+}

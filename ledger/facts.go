@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// The facts that rollups count beside the states in which deliveries end.
+const factCreated = "created"
+
+// fact is something that became true for a partner and never changes again.
+type fact struct{ partner, name string }
+
+// count counts facts of this batch.
+func (b *batch) count(partner, name string, n int) {
+	if b.facts == nil {
+		b.facts = map[fact]int{}
+	}
+	b.facts[fact{partner, name}] += n
+}
+
+// subject is what an ordered endpoint keeps in order.
+type subject struct{ endpointID, name string }
+
+// ended counts a delivery that has ended and lets the next of its subject go.
+// Tests are outside all counts.
+func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.State, endpointID, name string) {
+	if trigger == webhook.TriggerTest {
+		return
+	}
+	b.count(partner, string(state), 1)
+	if name != "" {
+		b.freed = append(b.freed, subject{endpointID, name})
+	}
+}
+
+// unblock moves, for every subject of which a delivery has ended, the first of
+// those that are left to where it can be admitted.
+func (b *batch) unblock(ctx context.Context) error {
+	slices.SortFunc(b.freed, func(x, y subject) int {
+		return cmp.Or(cmp.Compare(x.endpointID, y.endpointID), cmp.Compare(x.name, y.name))
+	})
+	for _, s := range slices.Compact(b.freed) {
+		w := b.windows[s.endpointID]
+		if w == nil {
+			continue
+		}
+		result, err := b.tx.ExecContext(ctx, `UPDATE deliveries SET lane = 0 WHERE lane = 3 AND due_at IS NOT NULL AND id =
+			(SELECT id FROM deliveries WHERE endpoint_id = $1 AND subject = $2 AND subject <> '' AND finished_at = 0
+			ORDER BY sequence LIMIT 1)`, s.endpointID, s.name)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return err
+		}
+		w.waits(laneBlocked, -int(n))
+		w.waits(laneFirst, int(n))
+		w.wake(b.now)
+	}
+	return nil
+}
+
+const hourMicros = 3600_000_000
+
+// storeFacts adds the batch's facts to the rollups.
+func (b *batch) storeFacts(ctx context.Context) error {
+	if len(b.facts) == 0 {
+		return nil
+	}
+	sorted := slices.SortedFunc(maps.Keys(b.facts), func(x, y fact) int {
+		return cmp.Or(cmp.Compare(x.partner, y.partner), cmp.Compare(x.name, y.name))
+	})
+	t := new(text).add("INSERT INTO rollups (hour, partner_code, fact, slot, n) VALUES ")
+	t.rows(len(sorted), func(i int) []any {
+		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.ledger.slot, b.facts[sorted[i]]}
+	})
+	_, err := t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").exec(ctx, b.tx)
+	return err
+}
+
+// note writes an act of the gateway itself into the audit log with the batch.
+func (b *batch) note(action, target, detail string) {
+	b.notes = append(b.notes, partners.AuditEntry{Actor: "ledgerhook", Action: action, Target: target, Detail: detail})
+}
+
+func (b *batch) storeNotes(ctx context.Context) error {
+	for _, n := range b.notes {
+		if err := insertAudit(ctx, b.tx, n, b.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Invariant is what must always be true of all deliveries but tests.
+type Invariant struct {
+	Created, Delivered, Exhausted, Cancelled int64
+	Unfinished                               int64 // counted live
+}
+
+// Drift is by how much the ledger contradicts itself; it must be 0.
+func (i Invariant) Drift() int64 {
+	return i.Created - i.Delivered - i.Exhausted - i.Cancelled - i.Unfinished
+}
+
+// Invariant reads both sides in one statement, so of one moment.
+func (l *Ledger) Invariant(ctx context.Context) (i Invariant, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT
+		COALESCE(SUM(CASE WHEN fact = 'created' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'delivered' THEN n END), 0),
+		COALESCE(SUM(CASE WHEN fact = 'exhausted' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'cancelled' THEN n END), 0),
+		(SELECT COUNT(*) FROM deliveries WHERE due_at IS NOT NULL AND trigger <> 'test')
+		+ (SELECT COUNT(*) FROM deliveries WHERE queued_at IS NOT NULL AND trigger <> 'test') FROM rollups`).
+		Scan(&i.Created, &i.Delivered, &i.Exhausted, &i.Cancelled, &i.Unfinished)
+	return i, l.broken(err)
+}
