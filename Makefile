@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fmt
+.PHONY: build test lint fmt faults fairness
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -8,6 +8,12 @@ build: ## One static binary in bin/.
 test: ## Every test, with the race detector, beside a PostgreSQL and a Redis of its own.
 	CGO_ENABLED=1 .ci/with-servers go test -race -count=1 -timeout 20m ./...
 	CGO_ENABLED=0 go build ./...
+
+faults: ## What is lost and doubled when everything fails, in a table.
+	go run ./bench/faults
+
+fairness: ## What partners that never answer do to one that does, and what a long outage costs.
+	go run ./bench/faults -fairness
 
 lint: ## What a reviewer need not look for.
 	@unformatted=$$(gofmt -l .) && [ -z "$$unformatted" ] || { echo "run make fmt:" $$unformatted; exit 1; }

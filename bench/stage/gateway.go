@@ -174,3 +174,13 @@ func (g *Gateway) Complaints() (lines []string) {
 	}
 	return lines
 }
+
+// Lines are those of the log that contain part.
+func (g *Gateway) Lines(part string) (lines []string) {
+	for _, l := range g.output.All() {
+		if strings.Contains(l.Text, part) {
+			lines = append(lines, l.Text)
+		}
+	}
+	return lines
+}

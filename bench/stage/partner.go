@@ -1,9 +1,12 @@
 package stage
 
 import (
+	"crypto/rsa"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
+	"time"
 
 	"ledgerhook/app/receiver"
 	"ledgerhook/signer"
@@ -17,6 +20,8 @@ type Partner struct {
 	Endpoint string // its id
 	Receiver *receiver.Receiver
 	Server   *httptest.Server
+	Secret   string         // its first
+	Key      *rsa.PublicKey // the gateway's
 
 	mu       sync.Mutex
 	requests []receiver.Received // in the order of their answers
@@ -50,14 +55,20 @@ func NewPartner(g *Gateway, code string, answer func(receiver.Received) receiver
 	if err != nil {
 		g.tb.Fatal(err)
 	}
-	p := &Partner{g: g, Code: code, taken: map[string]bool{}}
+	p := &Partner{g: g, Code: code, Secret: made.WebhookSecretKey, Key: key, taken: map[string]bool{}}
 	p.Receiver = receiver.New(receiver.Options{PublicKey: key, Secrets: []string{made.WebhookSecretKey}, Answer: answer, Observe: p.observe})
 	p.Server = httptest.NewServer(p.Receiver)
 	g.tb.Cleanup(p.Server.Close)
-	var added struct{ EndpointID string }
-	g.Must("POST", "/internal/v1/partners/"+code+"/endpoints", map[string]any{"url": p.Server.URL + "/hooks"}, http.StatusCreated, &added)
-	p.Endpoint = added.EndpointID
+	p.Endpoint = p.AddEndpoint(p.Server.URL + "/hooks")
 	return p
+}
+
+// AddEndpoint registers one more endpoint of the partner and returns its id.
+func (p *Partner) AddEndpoint(url string) string {
+	p.g.tb.Helper()
+	var added struct{ EndpointID string }
+	p.g.Must("POST", "/internal/v1/partners/"+p.Code+"/endpoints", map[string]any{"url": url}, http.StatusCreated, &added)
+	return added.EndpointID
 }
 
 func (p *Partner) observe(got receiver.Received) {
@@ -118,4 +129,24 @@ func (p *Partner) CheckRequests() {
 			p.g.tb.Errorf("request %d for %s brought other bytes than the first", r.Times, r.ID)
 		}
 	}
+}
+
+// Taken returns when each event was taken first.
+func (p *Partner) Taken() map[string]time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := map[string]time.Time{}
+	for _, r := range p.requests {
+		if _, known := at[r.ID]; !known && r.Err == nil && r.Status < 300 {
+			at[r.ID] = r.At
+		}
+	}
+	return at
+}
+
+// All returns all requests, in the order of their answers.
+func (p *Partner) All() []receiver.Received {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
 }

@@ -3,6 +3,7 @@ package stage
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -24,17 +25,18 @@ type Producer struct {
 	done sync.WaitGroup
 
 	mu       sync.Mutex
-	accepted map[string]string // event ids by idempotency key
-	Posts    int               // answered by the gateway
-	Away     []Answer          // answers 503
-	wrong    []string          // what should not have been
+	accepted map[string]string    // event ids by idempotency key
+	at       map[string]time.Time // when each event id was accepted
+	Posts    int                  // answered by the gateway
+	Away     []Answer             // answers 503
+	wrong    []string             // what should not have been
 }
 
 const posters = 32
 
 // Produce posts n events of a partner at perSecond.
 func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
-	p := &Producer{g: g, accepted: map[string]string{}}
+	p := &Producer{g: g, accepted: map[string]string{}, at: map[string]time.Time{}}
 	turns := make(chan int, n)
 	p.done.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(perSecond))
@@ -90,6 +92,7 @@ func (p *Producer) took(e map[string]any, a Answer) bool {
 		p.wrong = append(p.wrong, fmt.Sprintf("%s: %s", e["idempotencyKey"], a.Body))
 	}
 	p.accepted[e["idempotencyKey"].(string)] = said.EventID
+	p.at[said.EventID] = time.Now()
 	return true
 }
 
@@ -193,12 +196,16 @@ func CheckAttempts(tb T, g *Gateway, p *Partner, all []Shown) {
 	}
 }
 
-// PostAll posts events of a partner in one batch and returns their ids.
-func PostAll(g *Gateway, partner string, n int) (ids []string) {
+// PostAll posts the first n events of a partner in batches and returns their ids.
+func PostAll(g *Gateway, partner string, n int) []string { return PostFrom(g, partner, 0, n) }
+
+// PostFrom posts n events of a partner from its first-th on, in batches, and
+// returns their ids.
+func PostFrom(g *Gateway, partner string, first, n int) (ids []string) {
 	g.tb.Helper()
-	for from := 0; from < n; from += 1000 {
+	for from := first; from < first+n; from += 1000 {
 		var batch []any
-		for i := from; i < min(n, from+1000); i++ {
+		for i := from; i < min(first+n, from+1000); i++ {
 			batch = append(batch, Event(partner, i))
 		}
 		var said struct {
@@ -217,4 +224,21 @@ func PostAll(g *Gateway, partner string, n int) (ids []string) {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// Accepted lists the ids of the events that have been accepted so far.
+func (p *Producer) Accepted() (ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range p.accepted {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Times returns when each event was accepted.
+func (p *Producer) Times() map[string]time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.at)
 }

@@ -169,3 +169,17 @@ func FreePort(tb T) int {
 
 // Nobody is a server that does not run.
 func Nobody(tb T) *Store { return &Store{tb: tb, Port: FreePort(tb)} }
+
+// CreateDatabase makes an empty database on a PostgreSQL, and returns its URL.
+func (s *Store) CreateDatabase(tb T) string {
+	tb.Helper()
+	name := "d" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	bin := slices.MaxFunc(programs, func(a, b string) int { return version(a) - version(b) })
+	cmd := exec.Command(filepath.Join(bin, "createdb"), "--host=127.0.0.1", "--port="+strconv.Itoa(s.Port), "--username=ledgerhook", name)
+	cmd.Env = []string{"PGPASSWORD=" + PostgresPassword}
+	if output, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("createdb: %v\n%s", err, output)
+	}
+	return fmt.Sprintf("postgres://ledgerhook:%s@127.0.0.1:%d/%s?sslmode=disable", PostgresPassword, s.Port, name)
+}

@@ -1,0 +1,128 @@
+// Command faults injects the known ways to lose or to double an event into
+// real processes under load and counts what came of each.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"ledgerhook/bench/stage"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the command's flags.
+type options struct {
+	rate, events, parked int
+	only                 string
+	short, fairness      bool
+	healthy              time.Duration
+}
+
+func run(ctx context.Context, args []string) error {
+	var o options
+	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	flags.IntVar(&o.rate, "rate", 0, "events a second; 0: 500, or what this machine sustains if that is less")
+	flags.IntVar(&o.events, "events", 5000, "events under load in each fault")
+	flags.StringVar(&o.only, "only", "", "run only the faults whose name contains this")
+	flags.BoolVar(&o.short, "short", false, "small numbers and no long waits")
+	flags.BoolVar(&o.fairness, "fairness", false, "measure what partners do to each other instead")
+	flags.DurationVar(&o.healthy, "for", time.Minute, "how long each measurement of -fairness lasts")
+	flags.IntVar(&o.parked, "parked", 100_000, "deliveries that wait for a dead endpoint with -fairness")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	remove, err := stage.Build()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	server := newTrial(ctx, "stores")
+	defer server.end()
+	var postgres *stage.Store
+	if !server.run(func() { postgres = stage.StartPostgres(server) }) {
+		return errors.New("PostgreSQL did not start")
+	}
+	b := bench{size: o.size(), database: func(t stage.T) string { return postgres.CreateDatabase(t) }}
+	if o.fairness {
+		return b.fairness(ctx, o)
+	}
+	return b.faults(ctx, o)
+}
+
+// size is what the flags ask of a fault.
+func (o options) size() size {
+	s := size{events: o.events, rate: o.rate}
+	if o.short {
+		s = shortSize
+		s.rate = cmp.Or(o.rate, s.rate)
+	}
+	s.full = !o.short
+	return s
+}
+
+// wanted is the rate that faults are injected at unless the machine cannot.
+const wanted = 500
+
+// faults runs every fault and prints the table.
+func (b bench) faults(ctx context.Context, o options) error {
+	if b.size.rate == 0 {
+		t := newTrial(ctx, "sustained")
+		var sustained int
+		ok := t.run(func() { sustained = b.sustained(t) })
+		t.end()
+		if !ok {
+			return errors.New("the machine's rate could not be measured")
+		}
+		b.size.rate = min(wanted, sustained)
+		fmt.Printf("sustained: %d events/s end to end; faults are injected at %d/s\n\n", sustained, b.size.rate)
+	}
+	var broken []string
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "fault\taccepted\tdelivered\tlost\tduplicates\tin flight\trecovered s\t")
+	for _, f := range all {
+		if !strings.Contains(f.name, o.only) {
+			continue
+		}
+		t := newTrial(ctx, f.name)
+		var c count
+		ok := t.run(func() { c = b.inject(t, f) })
+		t.end()
+		ok = ok && !t.Failed()
+		verdict := ""
+		if !ok || !c.kept() {
+			broken = append(broken, f.name)
+			verdict = "BROKEN"
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%s\n", f.name, c.accepted, c.delivered, c.lost(), c.duplicates, c.inFlight, c.recovered.Seconds(), verdict)
+		fmt.Fprintf(os.Stderr, "%s: %+v %s\n", f.name, c, verdict)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(broken) > 0 {
+		return fmt.Errorf("broken promises: %s", strings.Join(slices.Compact(broken), ", "))
+	}
+	return nil
+}

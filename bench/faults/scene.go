@@ -1,0 +1,263 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"ledgerhook/app/receiver"
+	"ledgerhook/bench/stage"
+)
+
+// size is how large a fault is made.
+type size struct {
+	events, rate int
+	full         bool // with the waits that the promises are made for
+}
+
+var shortSize = size{events: 300, rate: 150}
+
+// pick is one of two values, by size.
+func pick[T any](s size, short, full T) T {
+	if s.full {
+		return full
+	}
+	return short
+}
+
+// bench makes scenes of one size.
+type bench struct {
+	size     size
+	database func(stage.T) string // an empty one
+}
+
+// count is what came of a fault.
+type count struct {
+	accepted, delivered int
+	duplicates          int // requests for events that had been taken
+	inFlight            int // when the fault struck: so many may come twice
+	recovered           time.Duration
+}
+
+func (c count) lost() int  { return c.accepted - c.delivered }
+func (c count) kept() bool { return c.lost() == 0 && c.duplicates <= c.inFlight }
+
+// scene is two gateways on a PostgreSQL and a Redis with partners beside them.
+type scene struct {
+	stage.T
+	size
+	cache    *stage.Store
+	gateways [2]*stage.Gateway
+	partners []*stage.Partner
+	loads    []*stage.Producer
+
+	posted  map[string]bool // events that the fault posted itself
+	struck  time.Time       // when the fault struck, or what was taken away came back
+	before  []string        // accepted until then
+	flights int
+	asked   int // requests for events that had been taken, which had to come
+}
+
+// quick are waits before attempts that let a run see many.
+const quick = "0s,1s,1s,1s,2s,2s,4s,4s,8s,8s,8s,8s,8s,8s"
+
+// inject makes a scene, has the fault play on it and counts.
+func (b bench) inject(t stage.T, f fault) count {
+	s := &scene{T: t, size: b.size, posted: map[string]bool{}}
+	database := ""
+	if f.ownDatabase {
+		f.database = stage.StartPostgres(t)
+		database = f.database.PostgresURL()
+	} else {
+		database = b.database(t)
+	}
+	s.cache = stage.StartRedis(t)
+	for i := range s.gateways {
+		g := stage.Served(t, database, s.cache)
+		g.Set(map[string]string{"LEDGERHOOK_DELIVERY_RETRY": quick})
+		g.Set(f.env)
+		if f.link {
+			f.cut = newLink(t, s.cache.Address())
+			g.Set(map[string]string{"LEDGERHOOK_REDIS_URL": f.cut.redisURL(s.cache)})
+		}
+		g.Start()
+		s.gateways[i] = g
+		if f.alone {
+			break
+		}
+	}
+	f.play(s, f)
+	return s.count()
+}
+
+// api is the gateway that requests go to.
+func (s *scene) api() *stage.Gateway { return s.gateways[0] }
+
+// partner makes a partner with a window of maxInFlight.
+func (s *scene) partner(maxInFlight int, answer func(receiver.Received) receiver.Answer) *stage.Partner {
+	s.Helper()
+	p := stage.NewPartner(s.api(), fmt.Sprint("partner-", len(s.partners)), answer)
+	s.patch(p, map[string]any{"maxInFlight": maxInFlight})
+	s.partners = append(s.partners, p)
+	return p
+}
+
+func (s *scene) patch(p *stage.Partner, change map[string]any) {
+	s.Helper()
+	s.api().Must("PATCH", "/internal/v1/endpoints/"+p.Endpoint, change, http.StatusOK, nil)
+}
+
+// post posts a partner's first n events and counts them.
+func (s *scene) post(p *stage.Partner, n int) { s.postFrom(p, 0, n) }
+
+func (s *scene) postFrom(p *stage.Partner, first, n int) {
+	s.Helper()
+	for _, id := range stage.PostFrom(s.api(), p.Code, first, n) {
+		s.posted[id] = true
+	}
+}
+
+const loaded = 4 // partners under load
+
+// load posts events to several partners, whose answers take as long as answer says.
+func (s *scene) load(events int, answer func(receiver.Received) receiver.Answer) {
+	s.Helper()
+	for range loaded {
+		p := s.partner(250, answer)
+		s.loads = append(s.loads, stage.Produce(s.api(), p.Code, events/loaded, max(1, s.rate/loaded)))
+	}
+}
+
+func (s *scene) accepted() (ids []string) {
+	for id := range s.posted {
+		ids = append(ids, id)
+	}
+	for _, l := range s.loads {
+		ids = append(ids, l.Accepted()...)
+	}
+	return ids
+}
+
+// reach waits until n events have been accepted.
+func (s *scene) reach(n int) {
+	s.Helper()
+	stage.Eventually(s, 3*time.Minute, fmt.Sprint(n, " events are accepted"), func() bool { return len(s.accepted()) >= n })
+}
+
+// strike notes how things stand as the fault is injected.
+func (s *scene) strike() {
+	s.Helper()
+	used := 0
+	for _, p := range s.partners {
+		used += s.endpoint(p).InFlight
+	}
+	s.flights += used
+	s.before, s.struck = s.accepted(), time.Now()
+}
+
+// endpoint is a partner's as the API shows it.
+func (s *scene) endpoint(p *stage.Partner) (e struct {
+	InFlight, Waiting, Window int
+	State                     string
+	Breaker                   struct{ State string }
+}) {
+	s.Helper()
+	s.api().Must("GET", "/internal/v1/endpoints/"+p.Endpoint, nil, http.StatusOK, &e)
+	return e
+}
+
+// settle waits until everything that was accepted has been taken and the
+// gateway knows it.
+func (s *scene) settle(within time.Duration) {
+	s.Helper()
+	for _, l := range s.loads {
+		l.Finish()
+	}
+	want := len(s.accepted())
+	stage.Eventually(s, within, fmt.Sprintf("%d events have been taken", want), func() bool {
+		got := 0
+		for _, p := range s.partners {
+			got += p.Has()
+		}
+		return got >= want
+	})
+	for _, p := range s.partners {
+		for _, d := range s.api().Await(p.Code, within) {
+			if d.State != "delivered" {
+				s.Errorf("delivery %s is %s", d.DeliveryID, d.State)
+			}
+		}
+		p.CheckRequests()
+	}
+}
+
+// limit is how long a fault may hold anything up.
+const limit = time.Minute
+
+func (s *scene) count() (c count) {
+	taken := map[string]time.Time{}
+	for _, p := range s.partners {
+		for id, at := range p.Taken() {
+			taken[id] = at
+		}
+		c.duplicates += p.Duplicates()
+	}
+	c.duplicates = max(0, c.duplicates-s.asked)
+	for _, id := range s.accepted() {
+		c.accepted++
+		if _, ok := taken[id]; ok {
+			c.delivered++
+		}
+	}
+	for _, id := range s.before {
+		c.recovered = max(c.recovered, taken[id].Sub(s.struck))
+	}
+	c.inFlight = max(s.flights, s.putBack())
+	return c
+}
+
+// putBack is of how many attempts the gateways say that their worker died:
+// what was in flight more exactly than a look shortly before.
+func (s *scene) putBack() (n int) {
+	for _, g := range s.gateways {
+		if g == nil {
+			continue
+		}
+		for _, text := range g.Lines("deliveries were put back on their way") {
+			var line struct {
+				Reason     string
+				Deliveries int
+			}
+			if json.Unmarshal([]byte(text), &line) == nil && line.Reason == "worker_dead" {
+				n += line.Deliveries
+			}
+		}
+	}
+	return n
+}
+
+// sustained measures how many events a second get through from end to end.
+func (b bench) sustained(t stage.T) (rate int) {
+	n := pick(b.size, 500, 5000)
+	b.inject(t, fault{play: func(s *scene, _ fault) {
+		for range loaded {
+			s.partner(250, stage.TakeAll)
+		}
+		began := time.Now()
+		for _, p := range s.partners {
+			s.post(p, n/loaded)
+		}
+		s.settle(5 * time.Minute)
+		last := began
+		for _, p := range s.partners {
+			for _, at := range p.Taken() {
+				if at.After(last) {
+					last = at
+				}
+			}
+		}
+		rate = int(float64(n) / last.Sub(began).Seconds())
+	}})
+	return rate
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// trial is a run of one fault: what a test is to the go command.
+type trial struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	name   string
+
+	mu      sync.Mutex
+	failed  bool
+	cleanup []func()
+}
+
+func newTrial(ctx context.Context, name string) *trial {
+	t := &trial{name: name}
+	t.ctx, t.cancel = context.WithCancel(ctx)
+	return t
+}
+
+// run runs do to its end or to its first Fatal, and reports whether it came
+// to its end.
+func (t *trial) run(do func()) (finished bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+		finished = true
+	}()
+	<-done
+	return finished
+}
+
+// end takes down what the trial has left, newest first.
+func (t *trial) end() {
+	t.cancel()
+	t.mu.Lock()
+	cleanup := t.cleanup
+	t.mu.Unlock()
+	for _, do := range slices.Backward(cleanup) {
+		t.run(do)
+	}
+}
+
+// Helper implements stage.T; a trial names no lines.
+func (t *trial) Helper() {}
+
+// Context ends with the trial.
+func (t *trial) Context() context.Context { return t.ctx }
+
+// TempDir is a directory that goes with the trial.
+func (t *trial) TempDir() string {
+	dir, err := os.MkdirTemp("", "ledgerhook-faults-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// Cleanup has do done when the trial ends.
+func (t *trial) Cleanup(do func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cleanup = append(t.cleanup, do)
+}
+
+// Failed reports whether anything was not as promised.
+func (t *trial) Failed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}
+
+// Error says what is not as promised.
+func (t *trial) Error(args ...any) {
+	t.mu.Lock()
+	t.failed = true
+	t.mu.Unlock()
+	t.Log(args...)
+}
+
+// Errorf is Error with a format.
+func (t *trial) Errorf(format string, args ...any) { t.Error(fmt.Sprintf(format, args...)) }
+
+// Fatal is Error and ends the trial.
+func (t *trial) Fatal(args ...any) {
+	t.Error(args...)
+	runtime.Goexit()
+}
+
+// Fatalf is Fatal with a format.
+func (t *trial) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format, args...)) }
+
+// Log tells how the trial goes.
+func (t *trial) Log(args ...any) {
+	fmt.Fprint(os.Stderr, t.name, ": ", fmt.Sprintln(args...))
+}
+
+// Logf is Log with a format.
+func (t *trial) Logf(format string, args ...any) { t.Log(fmt.Sprintf(format, args...)) }
