@@ -20,6 +20,9 @@ const (
 	AuditPrefix    = "aud_"
 	OrderPrefix    = "ord_"
 	ReplayPrefix   = "rpl_"
+	PersonPrefix   = "usr_"
+	SessionPrefix  = "ses_"
+	InvitePrefix   = "inv_"
 )
 
 var idSource = struct {
