@@ -82,7 +82,7 @@ type Replays interface {
 // Audit is the ledger as everything that acts uses it.
 type Audit interface {
 	Audit(ctx context.Context, e partners.AuditEntry) error
-	AuditEntries(ctx context.Context, cursor string, limit int) ([]partners.AuditEntry, string, error)
+	AuditEntries(ctx context.Context, f partners.AuditFilter) ([]partners.AuditEntry, string, error)
 }
 
 // Internal is the API of the company's own systems and of the command line.
@@ -105,7 +105,8 @@ type Internal struct {
 	Composer *delivery.Composer
 	Guard    *guard.Guard
 	Resolver guard.Resolver
-	Timeout  time.Duration // limit of a whole attempt
+	Timeout  time.Duration   // limit of a whole attempt
+	Limits   partners.Limits // of a partner that sets none of its own
 
 	Metrics *Metrics
 	Web     *web.Metrics

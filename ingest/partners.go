@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -29,8 +30,8 @@ type partnerItem struct {
 	UpdatedAt   web.Time     `json:"updatedAt"`
 }
 
-func showPartnerItem(p partners.Partner) partnerItem {
-	item := partnerItem{PartnerCode: p.Code, Name: p.Name, State: "active", Settings: showSettings(p.Settings),
+func (a *Internal) showPartnerItem(p partners.Partner) partnerItem {
+	item := partnerItem{PartnerCode: p.Code, Name: p.Name, State: "active", Settings: showSettings(p.Settings, a.Limits),
 		CreatedAt: web.Time(p.CreatedAt), UpdatedAt: web.Time(p.UpdatedAt)}
 	if p.Disabled {
 		item.State = "disabled"
@@ -127,7 +128,7 @@ func (a *Internal) listPartners(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writePage(w, found, next, showPartnerItem)
+	return writePage(w, found, next, a.showPartnerItem)
 }
 
 func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
@@ -135,7 +136,7 @@ func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, showPartnerItem(p))
+	return web.WriteJSON(w, http.StatusOK, a.showPartnerItem(p))
 }
 
 // changePartner applies a change, notes it and shows the partner.
@@ -145,7 +146,7 @@ func (a *Internal) changePartner(w http.ResponseWriter, r *http.Request, action 
 		return err
 	}
 	a.acted(r.Context(), action, p.Code, "")
-	return web.WriteJSON(w, http.StatusOK, showPartnerItem(p))
+	return web.WriteJSON(w, http.StatusOK, a.showPartnerItem(p))
 }
 
 func (a *Internal) patchPartner(w http.ResponseWriter, r *http.Request) error {
@@ -264,24 +265,32 @@ func (a *Internal) revokeSecret(w http.ResponseWriter, r *http.Request) error {
 }
 
 type auditItem struct {
-	AuditID string   `json:"auditId"`
-	At      web.Time `json:"at"`
-	Actor   string   `json:"actor"`
-	Action  string   `json:"action"`
-	Target  string   `json:"target"`
-	Detail  string   `json:"detail"`
+	AuditID     string   `json:"auditId"`
+	At          web.Time `json:"at"`
+	Actor       string   `json:"actor"`
+	Action      string   `json:"action"`
+	Target      string   `json:"target"`
+	Detail      string   `json:"detail"`
+	PartnerCode string   `json:"partnerCode"`
+	Seq         int64    `json:"seq"`
+	Hash        string   `json:"hash"`
 }
 
 func (a *Internal) listAudit(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, isID(webhook.AuditPrefix))
+	var f partners.AuditFilter
+	err := readQuery(r, map[string]func(string) error{
+		"actor": text(&f.Actor), "action": text(&f.Action), "target": text(&f.Target), "partnerCode": text(&f.PartnerCode),
+		"since": timeOf(r, "since", &f.Since), "until": timeOf(r, "until", &f.Until),
+		"cursor": cursor(r, isID(webhook.AuditPrefix), &f.Cursor), "limit": nil,
+	}, &f.Limit)
 	if err != nil {
 		return err
 	}
-	found, next, err := a.Audit.AuditEntries(r.Context(), after, limit)
+	found, next, err := a.Audit.AuditEntries(r.Context(), f)
 	if err != nil {
 		return err
 	}
 	return writePage(w, found, next, func(e partners.AuditEntry) auditItem {
-		return auditItem{e.ID, web.Time(e.At), e.Actor, e.Action, e.Target, e.Detail}
+		return auditItem{e.ID, web.Time(e.At), e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode, e.Seq, hex.EncodeToString(e.Hash)}
 	})
 }

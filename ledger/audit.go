@@ -1,38 +1,127 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-// Audit writes an entry; ID and At are filled in.
+// Audit writes an entry; ID, At, Seq and Hash are filled in, and PartnerCode
+// where it is empty and the target is somebody's.
 func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	return l.broken(insertAudit(ctx, l.write, e, time.Now()))
+	return l.audited(ctx, e, func(*sql.Tx) error { return nil })
 }
 
-func insertAudit(ctx context.Context, q querier, e partners.AuditEntry, at time.Time) error {
-	_, err := q.ExecContext(ctx, "INSERT INTO audit (id, at, actor, action, target, detail) VALUES ($1, $2, $3, $4, $5, $6)",
-		webhook.NewID(webhook.AuditPrefix), micros(at), e.Actor, e.Action, e.Target, e.Detail)
-	return err
-}
-
-// AuditEntries lists entries, newest first, and the cursor of the next page.
-func (l *Ledger) AuditEntries(ctx context.Context, cursor string, limit int) (found []partners.AuditEntry, next string, err error) {
-	t := new(text).add("SELECT id, at, actor, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?",
-		before(cursor, time.Time{}, webhook.AuditPrefix), limit+1)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
-		var e partners.AuditEntry
-		err := rows.Scan(&e.ID, timeColumn{&e.At}, &e.Actor, &e.Action, &e.Target, &e.Detail)
-		found = append(found, e)
-		return err
+// audited runs do and writes what was done in the same transaction.
+func (l *Ledger) audited(ctx context.Context, e partners.AuditEntry, do func(*sql.Tx) error) error {
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		return appendAudit(ctx, tx, []partners.AuditEntry{e}, time.Now())
 	})
-	if len(found) > limit {
-		found = found[:limit]
-		next = found[limit-1].ID
+}
+
+// auditPrecision is that of the times the interfaces show, so that whoever
+// reads the log there can check its hashes.
+const auditPrecision = time.Millisecond
+
+// appendAudit adds entries to the chain, in order, all of the time at. It
+// locks the head of the chain until the transaction ends, so it comes last:
+// whoever waits for the head holds nothing that its holder still needs.
+func appendAudit(ctx context.Context, q querier, entries []partners.AuditEntry, at time.Time) error {
+	for i := range entries {
+		e := &entries[i]
+		e.Target, e.Detail = storable(e.Target), storable(e.Detail)
+		if e.PartnerCode != "" {
+			continue
+		}
+		var err error
+		if e.PartnerCode, err = partnerOf(ctx, q, e.Target); err != nil {
+			return fmt.Errorf("find the partner of %s: %w", e.Target, err)
+		}
 	}
-	return found, next, l.broken(err)
+	seq, hash, err := lockHead(ctx, q)
+	if err != nil {
+		return err
+	}
+	t := new(text).add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) VALUES ")
+	t.rows(len(entries), func(i int) []any {
+		e := entries[i]
+		seq++
+		e.ID, e.At, e.Seq = webhook.NewID(webhook.AuditPrefix), at.Truncate(auditPrecision), seq
+		hash = chainHash(hash, e)
+		return []any{e.ID, micros(e.At), e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode, e.Seq, hash}
+	})
+	if _, err := t.exec(ctx, q); err != nil {
+		return fmt.Errorf("insert audit entries: %w", err)
+	}
+	return moveHead(ctx, q, seq, hash)
+}
+
+// storable is s as both databases keep a text: valid UTF-8 without NUL.
+func storable(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+// lockHead locks the head of the chain and returns the newest entry's number
+// and hash.
+func lockHead(ctx context.Context, q querier) (seq int64, hash []byte, err error) {
+	err = q.QueryRowContext(ctx, `INSERT INTO audit_head (id, seq, hash) VALUES (1, 0, $1)
+		ON CONFLICT (id) DO UPDATE SET seq = audit_head.seq RETURNING seq, hash`, []byte{}).Scan(&seq, &hash)
+	if err != nil {
+		return 0, nil, fmt.Errorf("lock the head of the audit chain: %w", err)
+	}
+	return seq, hash, nil
+}
+
+func moveHead(ctx context.Context, q querier, seq int64, hash []byte) error {
+	if _, err := q.ExecContext(ctx, "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1", seq, bytesOrEmpty(hash)); err != nil {
+		return fmt.Errorf("move the head of the audit chain: %w", err)
+	}
+	return nil
+}
+
+// chainHash is SHA-256 over the hash before, the numbers of the entry as 8
+// bytes each and its texts, each after its length as 8 bytes.
+func chainHash(before []byte, e partners.AuditEntry) []byte {
+	b := bytes.Clone(before)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Seq))
+	b = binary.BigEndian.AppendUint64(b, uint64(micros(e.At)))
+	for _, field := range []string{e.ID, e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(field)))
+		b = append(b, field...)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// owned names the tables whose rows belong to a partner, by their ids' prefix.
+var owned = map[string]string{
+	webhook.EndpointPrefix: "endpoints", webhook.DeliveryPrefix: "deliveries", webhook.EventPrefix: "events",
+	webhook.OrderPrefix: "orders", webhook.SecretPrefix: "secrets", webhook.PersonPrefix: "people",
+}
+
+// partnerOf finds out whose a target is: an id's that belongs to a partner, or
+// the partner's own code. It is empty for what belongs to nobody.
+func partnerOf(ctx context.Context, q querier, target string) (code string, err error) {
+	query := "SELECT code FROM partners WHERE code = $1"
+	prefix, _, _ := strings.Cut(target, "_")
+	if table := owned[prefix+"_"]; table != "" && webhook.CheckID("", prefix+"_", target) == nil {
+		query = "SELECT partner_code FROM " + table + " WHERE id = $1"
+	}
+	err = q.QueryRowContext(ctx, query, target).Scan(&code)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return code, err
 }

@@ -69,7 +69,7 @@ func (b *batch) unblock(ctx context.Context) error {
 
 const hourMicros = 3600_000_000
 
-// storeFacts adds the batch's facts to the rollups.
+// storeFacts adds the batch's facts to the rollups, of each partner and of all.
 func (b *batch) storeFacts(ctx context.Context) error {
 	if len(b.facts) == 0 {
 		return nil
@@ -79,9 +79,19 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	})
 	t := new(text).add("INSERT INTO rollups (hour, partner_code, fact, slot, n) VALUES ")
 	t.rows(len(sorted), func(i int) []any {
-		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.ledger.slot, b.facts[sorted[i]]}
+		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.ledger.slot % rollupSlots, b.facts[sorted[i]]}
 	})
-	_, err := t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").exec(ctx, b.tx)
+	if _, err := t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").exec(ctx, b.tx); err != nil {
+		return err
+	}
+	all := map[string]int{}
+	for f, n := range b.facts {
+		all[f.name] += n
+	}
+	names := slices.Sorted(maps.Keys(all))
+	t = new(text).add("INSERT INTO rollups_all (hour, fact, slot, n) VALUES ")
+	t.rows(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.ledger.slot, all[names[i]]} })
+	_, err := t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n").exec(ctx, b.tx)
 	return err
 }
 
@@ -91,12 +101,10 @@ func (b *batch) note(action, target, detail string) {
 }
 
 func (b *batch) storeNotes(ctx context.Context) error {
-	for _, n := range b.notes {
-		if err := insertAudit(ctx, b.tx, n, b.now); err != nil {
-			return err
-		}
+	if len(b.notes) == 0 {
+		return nil
 	}
-	return nil
+	return appendAudit(ctx, b.tx, b.notes, b.now)
 }
 
 // Invariant is what must always be true of all deliveries but tests.

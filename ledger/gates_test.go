@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -138,7 +139,7 @@ func TestAnEndpointBeyondHopeIsDisabledAndHoldsWhatComes(t *testing.T) {
 			e.Window.Disabled, e.Window.Health = false, webhook.Health{LastSuccess: e.Window.Health.LastSuccess}
 		})
 		same(t, "released in order", strings.Join(drain(t, b), " "), strings.Join(held, " "))
-		audit, _, err := b.AuditEntries(t.Context(), "", 10)
+		audit, _, err := b.AuditEntries(t.Context(), partners.AuditFilter{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func TestDeliveriesAreListedByEveryFilterPageByPage(t *testing.T) {
 		b.Partner(t, "other")
 		a1, a2 := b.Endpoint(t, "acme", 8, webhook.TopupCard), b.Endpoint(t, "acme", 8, webhook.CreateCard)
 		o := b.Endpoint(t, "other", 8)
-		began := time.Now().Add(-time.Millisecond)
+		began := time.Now().Add(-2 * time.Millisecond)
 		add := func(e delivery.NewEvent) string { return store(t, b, e).DeliveryIDs[0] }
 		sent := add(ledgertest.NewEvent("acme", "tp_1", "Pending"))
 		drain(t, b)
@@ -100,7 +100,7 @@ func TestEventsAreListedByEveryFilterPageByPage(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Partner(t, "other")
-		began := time.Now().Add(-time.Millisecond)
+		began := time.Now().Add(-2 * time.Millisecond)
 		var all []string
 		add := func(e delivery.NewEvent) string {
 			all = append([]string{store(t, b, e).EventID}, all...)
@@ -149,7 +149,7 @@ func TestEventsAreListedByEveryFilterPageByPage(t *testing.T) {
 
 func TestTheAuditIsListedNewestFirst(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		began := time.Now().Add(-time.Millisecond)
+		began := time.Now().Add(-2 * time.Millisecond)
 		for _, action := range []string{"one", "two", "three"} {
 			if err := b.Audit(t.Context(), partners.AuditEntry{Actor: "api", Action: action, Target: "ep_1", Detail: "why"}); err != nil {
 				t.Fatal(err)
@@ -158,7 +158,7 @@ func TestTheAuditIsListedNewestFirst(t *testing.T) {
 		var actions []string
 		cursor := ""
 		for {
-			page, next, err := b.AuditEntries(t.Context(), cursor, 2)
+			page, next, err := b.AuditEntries(t.Context(), partners.AuditFilter{Cursor: cursor, Limit: 2})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,6 +42,9 @@ func Migrate(ctx context.Context, o Options) (applied int, err error) {
 			return fmt.Errorf("migrate %s: %w", l.place, err)
 		}
 		applied = len(results)
+		if err := l.chainOldEntries(ctx); err != nil {
+			return fmt.Errorf("put old audit entries into the chain: %w", err)
+		}
 		return l.EnsurePartitions(ctx, time.Now())
 	})
 	return applied, err

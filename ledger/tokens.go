@@ -90,7 +90,7 @@ const unverifiedLife = 30 * 24 * time.Hour
 
 // SweepTokens deletes what has ended at now, a few rows at a time: tokens and
 // families, sealed pairs past their grace, expired codes, e-mails that were
-// never verified, letters of the development mailbox.
+// never verified, letters of the development mailbox, sessions, invitations.
 func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
 	for _, step := range []struct {
 		what, query string
@@ -115,5 +115,8 @@ func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("delete old %s: %w", step.what, err)
 		}
 	}
-	return l.sweepMailbox(ctx, now.Add(-partners.MailboxLife))
+	if err := l.sweepMailbox(ctx, now.Add(-partners.MailboxLife)); err != nil {
+		return err
+	}
+	return l.sweepPeople(ctx, now)
 }

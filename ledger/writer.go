@@ -243,8 +243,9 @@ func (w *writer) transact(ops []*operation) error {
 // batch is one transaction of the delivery path.
 //
 // Locks are taken in one order everywhere: orders by id, idempotency keys and
-// objects sorted, then window rows by endpoint, then deliveries. Two processes can
-// then never wait for each other in a circle.
+// objects sorted, then window rows by endpoint, then deliveries, and the head of
+// the audit chain last of all. Two processes can then never wait for each other in
+// a circle.
 type batch struct {
 	ledger  *Ledger
 	tx      querier
@@ -298,7 +299,7 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 		{"store windows", b.storeWindows},
 		{"claim deliveries", b.claim}, // sees the windows as this batch leaves them
 		{"store facts", b.storeFacts},
-		{"store notes", b.storeNotes},
+		{"store notes", b.storeNotes}, // locks the head of the audit chain
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -63,6 +63,23 @@ type Person struct {
 	LastLoginAt time.Time // zero: never
 }
 
+// Credentials are what a person proves to be who he is with.
+type Credentials struct {
+	Person
+	PasswordHash    string
+	SealedTOTP      []byte // empty: none
+	TOTPStep        int64  // the newest step that was accepted
+	PartnerDisabled bool   // his partner's account is
+}
+
+// PeopleFilter narrows a list of people.
+type PeopleFilter struct {
+	PartnerCode string // of one partner; empty: see AnyPartner
+	AnyPartner  bool   // everybody who is no operator; else the operators
+	Cursor      string
+	Limit       int
+}
+
 // IsOperator reports whether the person belongs to the company itself, so
 // signs in at /ops and not at /portal.
 func (p Person) IsOperator() bool { return p.PartnerCode == "" }

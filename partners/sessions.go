@@ -34,3 +34,42 @@ func NewPageToken() (token string, hash []byte) {
 // HashPageToken is the hash of a token that came back. Whatever was not given
 // out by NewPageToken has the hash of nothing that is known.
 func HashPageToken(token string) []byte { return hashToken(token) }
+
+// The throttle of sign-ins, for each username and each address by itself.
+const (
+	LoginFailures = 10               // in a row, after which it is locked
+	LoginLock     = 15 * time.Minute // since the newest failure; failures before are forgotten, too
+)
+
+// LoginTries are the failed tries to sign in of late of one subject: a
+// username, known or not, or an address. A try counts as failed until it is
+// taken back.
+type LoginTries struct {
+	Subject string
+	Failed  int
+	Last    time.Time
+}
+
+// Wait is how long the subject is still locked at now; 0: it is not.
+func (t LoginTries) Wait(now time.Time) time.Duration {
+	if t.Failed < LoginFailures {
+		return 0
+	}
+	return max(0, t.Last.Add(LoginLock).Sub(now))
+}
+
+// Add counts a try.
+func (t *LoginTries) Add(now time.Time) {
+	if !now.Before(t.Last.Add(LoginLock)) {
+		t.Failed = 0
+	}
+	t.Failed, t.Last = t.Failed+1, now
+}
+
+// TakeBack takes one try back, or all of them.
+func (t *LoginTries) TakeBack(all bool) {
+	t.Failed = max(0, t.Failed-1)
+	if all {
+		t.Failed = 0
+	}
+}

@@ -1,0 +1,118 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// sessionTouch is how exactly a session's newest request is remembered: not
+// every page is a write.
+const sessionTouch = time.Minute
+
+const sessionColumns = "s.id, s.person_id, s.created_at, s.seen_at, s.expires_at, s.ip, s.user_agent"
+
+func sessionFields(s *partners.Session) []any {
+	return []any{&s.ID, &s.PersonID, timeColumn{&s.CreatedAt}, timeColumn{&s.SeenAt}, timeColumn{&s.ExpiresAt}, &s.IP, &s.UserAgent}
+}
+
+// StartSession stores a new session under the hash of its token, notes the
+// login of its person and writes by.
+func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
+	by.Target = s.PersonID
+	return l.audited(ctx, by, func(tx *sql.Tx) error {
+		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, micros(s.CreatedAt), false)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (hash, id, person_id, created_at, seen_at, expires_at, ip, user_agent)
+			VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`, hash, s.ID, s.PersonID, micros(s.CreatedAt), micros(s.ExpiresAt), s.IP, storable(s.UserAgent))
+		if err != nil {
+			return fmt.Errorf("insert a session: %w", err)
+		}
+		return nil
+	})
+}
+
+// Session finds who holds the token of hash at now, and notes that he is
+// there. It is not found when it has ended, or its person or his partner is
+// disabled.
+func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s partners.Session, p partners.Person, found bool, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+		LEFT JOIN partners a ON a.code = p.partner_code WHERE s.hash = $1 AND p.disabled = $2 AND COALESCE(a.disabled, $2) = $2`, hash, false).
+		Scan(append(sessionFields(&s), personFields(&p)...)...)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !s.Live(now) {
+		return partners.Session{}, partners.Person{}, false, nil
+	}
+	if err != nil {
+		return s, p, false, l.broken(fmt.Errorf("find a session: %w", err))
+	}
+	if now.Sub(s.SeenAt) >= sessionTouch {
+		if _, err := l.write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, micros(now)); err != nil {
+			l.log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
+		}
+	}
+	return s, p, true, nil
+}
+
+// Sessions lists a person's sessions that are live at now, newest first.
+func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
+	err = new(text).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
+		query(ctx, l.read, func(rows *sql.Rows) error {
+			var s partners.Session
+			err := rows.Scan(sessionFields(&s)...)
+			if s.Live(now) {
+				found = append(found, s)
+			}
+			return err
+		})
+	return found, l.broken(err)
+}
+
+// EndSession ends one of a person's sessions and writes by. One that is
+// another's is NotFound, as is one that has ended.
+func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
+	by.Target = personID
+	return l.audited(ctx, by, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
+		if err != nil {
+			return fmt.Errorf("delete a session: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return webhook.NotFound("session", sessionID)
+	})
+}
+
+// endSessions ends all sessions of a person but the one with the hash keep.
+func endSessions(ctx context.Context, tx *sql.Tx, personID string, keep []byte) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE person_id = $1 AND hash <> $2", personID, bytesOrEmpty(keep)); err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	return nil
+}
+
+// sweepPeople deletes sessions, invitations, failures and forms that mean
+// nothing any more.
+func (l *Ledger) sweepPeople(ctx context.Context, now time.Time) error {
+	for _, step := range []struct {
+		what, query string
+		before      time.Time
+	}{
+		{"sessions", "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE expires_at < $1 LIMIT $2)", now},
+		{"invitations", "DELETE FROM invites WHERE hash IN (SELECT hash FROM invites WHERE expires_at < $1 LIMIT $2)", now.Add(-partners.InviteLife)},
+		{"failed sign-ins", "DELETE FROM login_failures WHERE last_at < $1 AND subject IN (SELECT subject FROM login_failures WHERE last_at < $1 LIMIT $2)", now.Add(-partners.LoginLock)},
+		{"forms", "DELETE FROM form_tokens WHERE hash IN (SELECT hash FROM form_tokens WHERE used_at < $1 LIMIT $2)", now.Add(-formLife)},
+	} {
+		if err := l.deleteInSteps(ctx, step.query, micros(step.before)); err != nil {
+			return fmt.Errorf("delete old %s: %w", step.what, err)
+		}
+	}
+	return nil
+}

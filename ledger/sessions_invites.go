@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const inviteColumns = "id, person_id, username, name, email, partner_code, role, invited_by, created_at, expires_at, used_at"
+
+func inviteFields(i *partners.Invite) []any {
+	return []any{&i.ID, &i.PersonID, &i.Username, &i.Name, &i.Email, &i.PartnerCode, &i.Role, &i.InvitedBy,
+		timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt}, timeColumn{&i.UsedAt}}
+}
+
+// CreateInvite stores an invitation under the hash of its link's token and
+// writes by. Older links for the same person's password stop working.
+func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invite, by partners.AuditEntry) error {
+	by.Target, by.PartnerCode = i.ID, i.PartnerCode
+	if i.PersonID != "" {
+		by.Target = i.PersonID
+	}
+	return l.audited(ctx, by, func(tx *sql.Tx) error {
+		if i.PersonID != "" {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE person_id = $1", i.PersonID); err != nil {
+				return fmt.Errorf("delete older links: %w", err)
+			}
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO invites (hash, "+inviteColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+			hash, i.ID, i.PersonID, i.Username, i.Name, i.Email, i.PartnerCode, string(i.Role), i.InvitedBy, micros(i.CreatedAt), micros(i.ExpiresAt), micros(i.UsedAt))
+		if err != nil {
+			return fmt.Errorf("insert an invitation: %w", err)
+		}
+		return nil
+	})
+}
+
+// Invites lists the invitations of a partner (of the company, if the code is
+// empty; of everybody, if any) that still work at now, newest first.
+func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, now time.Time) (found []partners.Invite, err error) {
+	t := new(text).add("SELECT "+inviteColumns+" FROM invites WHERE used_at = 0 AND expires_at > ?", micros(now))
+	if !anybody {
+		t.add(" AND partner_code = ?", partnerCode)
+	}
+	err = t.add(" ORDER BY id DESC LIMIT 200").query(ctx, l.read, func(rows *sql.Rows) error {
+		var i partners.Invite
+		err := rows.Scan(inviteFields(&i)...)
+		found = append(found, i)
+		return err
+	})
+	return found, l.broken(err)
+}
+
+// Invite finds the invitation of a link, used and expired ones too. A token
+// that is none is NotFound.
+func (l *Ledger) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
+	return l.invite(ctx, l.read, hash, "")
+}
+
+func (l *Ledger) invite(ctx context.Context, q querier, hash []byte, lock string) (i partners.Invite, err error) {
+	err = q.QueryRowContext(ctx, "SELECT "+inviteColumns+" FROM invites WHERE hash = $1"+lock, hash).Scan(inviteFields(&i)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return i, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"}
+	}
+	return i, l.broken(err)
+}
+
+// WithdrawInvite takes an invitation of a partner back and writes by. One of
+// another partner is NotFound.
+func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
+	by.Target, by.PartnerCode = id, partnerCode
+	return l.audited(ctx, by, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
+		if err != nil {
+			return fmt.Errorf("delete an invitation: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return webhook.NotFound("invitation", id)
+	})
+}
+
+// AcceptInvite uses the invitation of a link up: p becomes a person, or the
+// person it was made for gets the password of passwordHash, loses his TOTP and
+// is signed out everywhere. A link that was used or has expired is a Conflict,
+// as is a username that is taken, after which the link still works.
+func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		i, err := l.invite(ctx, tx, hash, l.forUpdate)
+		if err != nil {
+			return err
+		}
+		if !i.Open(now) {
+			return webhook.Conflict("this link was used already or has expired: ask for a new one")
+		}
+		p.PartnerCode, p.Role = i.PartnerCode, i.Role
+		if i.PersonID != "" {
+			p.ID = i.PersonID
+			err = resetPassword(ctx, tx, p.ID, passwordHash)
+		} else {
+			err = insertPerson(ctx, tx, p, passwordHash)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1", hash, micros(now)); err != nil {
+			return fmt.Errorf("use an invitation up: %w", err)
+		}
+		by.Target, by.PartnerCode, by.Detail = p.ID, p.PartnerCode, "invited by "+i.InvitedBy+"; "+by.Detail
+		return appendAudit(ctx, tx, []partners.AuditEntry{by}, now)
+	})
+	return p, err
+}
+
+func resetPassword(ctx context.Context, tx *sql.Tx, personID, passwordHash string) error {
+	err := updateOne(ctx, tx, personID, "UPDATE people SET password = $2, totp = $3, totp_step = 0 WHERE id = $1", personID, passwordHash, []byte{})
+	if err != nil {
+		return err
+	}
+	if err := replaceRecovery(ctx, tx, personID, nil); err != nil {
+		return err
+	}
+	return endSessions(ctx, tx, personID, nil)
+}

@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"ledgerhook/partners"
+)
+
+// TryLogin counts a try to sign in for each of subjects before it is known to
+// have failed, so that tries at the same time cannot pass the limit. While one
+// of them is locked nothing is counted; it answers how long that lasts.
+func (l *Ledger) TryLogin(ctx context.Context, subjects []string, now time.Time) (wait time.Duration, err error) {
+	err = l.alterTries(ctx, subjects, func(all []partners.LoginTries) {
+		for _, t := range all {
+			wait = max(wait, t.Wait(now))
+		}
+		for i := range all {
+			if wait == 0 {
+				all[i].Add(now)
+			}
+		}
+	}, now)
+	return wait, err
+}
+
+// LoggedIn takes the try back that TryLogin counted for each of subjects, and
+// forgets all that those in forget have failed.
+func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now time.Time) error {
+	return l.alterTries(ctx, subjects, func(all []partners.LoginTries) {
+		for i := range all {
+			all[i].TakeBack(slices.Contains(forget, all[i].Subject))
+		}
+	}, now)
+}
+
+// alterTries runs change on the tries of subjects, locked in their order.
+func (l *Ledger) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
+	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		all := make([]partners.LoginTries, len(subjects))
+		for i, subject := range subjects {
+			all[i].Subject = subject
+			err := tx.QueryRowContext(ctx, `INSERT INTO login_failures (subject, n, last_at) VALUES ($1, 0, $2)
+				ON CONFLICT (subject) DO UPDATE SET n = login_failures.n RETURNING n, last_at`, subject, micros(now)).
+				Scan(&all[i].Failed, timeColumn{&all[i].Last})
+			if err != nil {
+				return fmt.Errorf("lock failed sign-ins: %w", err)
+			}
+		}
+		change(all)
+		for _, t := range all {
+			if _, err := tx.ExecContext(ctx, "UPDATE login_failures SET n = $2, last_at = $3 WHERE subject = $1", t.Subject, t.Failed, micros(t.Last)); err != nil {
+				return fmt.Errorf("count failed sign-ins: %w", err)
+			}
+		}
+		return nil
+	})
+}

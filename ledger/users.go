@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const personColumns = `p.id, p.username, p.name, p.email, p.partner_code, p.role, p.disabled, length(p.totp) > 0, p.created_at, p.last_login_at`
+
+func personFields(p *partners.Person) []any {
+	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, timeColumn{&p.CreatedAt}, timeColumn{&p.LastLoginAt}}
+}
+
+// CreateFirstOperator stores p with the hash of his password unless there is
+// an operator already, and reports whether it did.
+func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		var known bool
+		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
+			return err
+		}
+		err := insertPerson(ctx, tx, p, passwordHash)
+		if webhook.KindOf(err) == webhook.KindConflict {
+			return nil // another process was first
+		}
+		if err != nil {
+			return err
+		}
+		created = true
+		return appendAudit(ctx, tx, []partners.AuditEntry{{Actor: "ledgerhook", Action: "person.create", Target: p.ID, Detail: "the first operator, " + p.Username}}, time.Now())
+	})
+	return created && err == nil, err
+}
+
+// HasOperator reports whether there is anybody who can sign in at /ops.
+func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
+	return has, l.broken(err)
+}
+
+// insertPerson stores a person; a username that is taken is a Conflict.
+func insertPerson(ctx context.Context, tx *sql.Tx, p partners.Person, passwordHash string) error {
+	n, err := new(text).add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0) ON CONFLICT (username) DO NOTHING`,
+		p.ID, p.Username, p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, micros(p.CreatedAt)).exec(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("insert a person: %w", err)
+	}
+	if n == 0 {
+		return webhook.Conflict("the username " + p.Username + " is taken: choose another one")
+	}
+	return nil
+}
+
+// Person returns anybody, or NotFound. Pages of a partner use PersonOf.
+func (l *Ledger) Person(ctx context.Context, id string) (partners.Person, error) {
+	return l.person(ctx, id, new(text).add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
+}
+
+// PersonOf returns a person of a partner, of the company itself if the code is
+// empty. Anybody else is NotFound.
+func (l *Ledger) PersonOf(ctx context.Context, partnerCode, id string) (partners.Person, error) {
+	return l.person(ctx, id, new(text).add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
+}
+
+func (l *Ledger) person(ctx context.Context, id string, t *text) (p partners.Person, err error) {
+	err = l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(personFields(&p)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, webhook.NotFound("person", id)
+	}
+	return p, l.broken(err)
+}
+
+// People lists people in the order they were made, and the cursor of the next page.
+func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []partners.Person, next string, err error) {
+	t := new(text).add("SELECT "+personColumns+" FROM people p WHERE p.id > ?", f.Cursor)
+	if f.PartnerCode == "" && f.AnyPartner {
+		t.add(" AND p.partner_code <> ''")
+	} else {
+		t.add(" AND p.partner_code = ?", f.PartnerCode)
+	}
+	err = t.add(" ORDER BY p.id LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+		var p partners.Person
+		err := rows.Scan(personFields(&p)...)
+		found = append(found, p)
+		return err
+	})
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		next = found[f.Limit-1].ID
+	}
+	return found, next, l.broken(err)
+}
+
+// AlterPerson changes name, e-mail, role and whether somebody of a partner (of
+// the company, if the code is empty) is disabled, and writes by, whose target
+// is filled in. Who is disabled is signed out. The last admin that can sign in
+// cannot be taken away: that is a Conflict.
+func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
+	by.Target, by.PartnerCode = id, partnerCode
+	err = l.audited(ctx, by, func(tx *sql.Tx) error {
+		admins, err := lockAdmins(ctx, tx, partnerCode, l.forUpdate)
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+l.forUpdate, id, partnerCode).Scan(personFields(&p)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			return webhook.NotFound("person", id)
+		}
+		if err != nil {
+			return fmt.Errorf("lock a person: %w", err)
+		}
+		if err := change(&p); err != nil {
+			return err
+		}
+		delete(admins, id)
+		if p.Role == partners.RoleAdmin && !p.Disabled {
+			admins[id] = true
+		}
+		if len(admins) == 0 {
+			return webhook.Conflict("this is the last admin: make somebody else an admin first")
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE people SET name = $2, email = $3, role = $4, disabled = $5 WHERE id = $1", id, p.Name, p.Email, string(p.Role), p.Disabled)
+		if err != nil {
+			return fmt.Errorf("update a person: %w", err)
+		}
+		if p.Disabled {
+			return endSessions(ctx, tx, id, nil)
+		}
+		return nil
+	})
+	return p, err
+}
+
+// lockAdmins locks the admins that can sign in, so that two of them cannot
+// take each other away.
+func lockAdmins(ctx context.Context, tx *sql.Tx, partnerCode, forUpdate string) (map[string]bool, error) {
+	admins := map[string]bool{}
+	t := new(text).add("SELECT id FROM people WHERE partner_code = ? AND role = ? AND disabled = ? ORDER BY id"+forUpdate, partnerCode, string(partners.RoleAdmin), false)
+	err := t.query(ctx, tx, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		admins[id] = true
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lock the admins: %w", err)
+	}
+	return admins, nil
+}

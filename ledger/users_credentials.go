@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const credentialColumns = personColumns + `, p.password, p.totp, p.totp_step, COALESCE(a.disabled, $1)
+	FROM people p LEFT JOIN partners a ON a.code = p.partner_code`
+
+// CredentialsByName finds who signs in with a username, among the operators or
+// among the partners' people. For nobody it answers with empty credentials,
+// which no password fits.
+func (l *Ledger) CredentialsByName(ctx context.Context, username string, operators bool) (partners.Credentials, error) {
+	return l.credentials(ctx, "p.username = $2 AND (p.partner_code = '') = $3", username, operators)
+}
+
+// Credentials returns those of a person; they are empty for nobody.
+func (l *Ledger) Credentials(ctx context.Context, personID string) (partners.Credentials, error) {
+	return l.credentials(ctx, "p.id = $2", personID)
+}
+
+func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c partners.Credentials, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
+		Scan(append(personFields(&c.Person), &c.PasswordHash, &c.SealedTOTP, &c.TOTPStep, &c.PartnerDisabled)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return partners.Credentials{}, nil
+	}
+	return c, l.broken(err)
+}
+
+// SetPassword gives a person a new password, signs him out everywhere but in
+// the session with the hash keep, and writes by.
+func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
+	by.Target, by.PartnerCode = p.ID, p.PartnerCode
+	return l.audited(ctx, by, func(tx *sql.Tx) error {
+		if err := updateOne(ctx, tx, p.ID, "UPDATE people SET password = $2 WHERE id = $1", p.ID, passwordHash); err != nil {
+			return err
+		}
+		return endSessions(ctx, tx, p.ID, keep)
+	})
+}
+
+// SetTOTP gives a person a sealed TOTP secret of which step was accepted, and
+// recovery codes by their hashes; an empty secret takes all away. It signs him
+// out everywhere but in the session with the hash keep, and writes by.
+func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
+	by.Target, by.PartnerCode = p.ID, p.PartnerCode
+	return l.audited(ctx, by, func(tx *sql.Tx) error {
+		err := updateOne(ctx, tx, p.ID, "UPDATE people SET totp = $2, totp_step = $3 WHERE id = $1", p.ID, bytesOrEmpty(sealed), step)
+		if err != nil {
+			return err
+		}
+		if err := replaceRecovery(ctx, tx, p.ID, recovery); err != nil {
+			return err
+		}
+		return endSessions(ctx, tx, p.ID, keep)
+	})
+}
+
+func replaceRecovery(ctx context.Context, tx *sql.Tx, personID string, hashes [][]byte) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM recovery_codes WHERE person_id = $1", personID); err != nil {
+		return fmt.Errorf("delete recovery codes: %w", err)
+	}
+	for _, hash := range hashes {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO recovery_codes (person_id, hash) VALUES ($1, $2)", personID, hash); err != nil {
+			return fmt.Errorf("insert a recovery code: %w", err)
+		}
+	}
+	return nil
+}
+
+// UseTOTPStep marks a step as used and reports whether it was not before, nor
+// any later one: of two requests with one code one signs in.
+func (l *Ledger) UseTOTPStep(ctx context.Context, personID string, step int64) (first bool, err error) {
+	return l.happened(ctx, "UPDATE people SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND length(totp) > 0", personID, step)
+}
+
+// UseRecoveryCode uses a code up and reports whether it was one.
+func (l *Ledger) UseRecoveryCode(ctx context.Context, personID string, hash []byte) (good bool, err error) {
+	return l.happened(ctx, "DELETE FROM recovery_codes WHERE person_id = $1 AND hash = $2", personID, hash)
+}
+
+// RecoveryCodesLeft counts a person's recovery codes.
+func (l *Ledger) RecoveryCodesLeft(ctx context.Context, personID string) (n int, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
+	return n, l.broken(err)
+}
+
+// happened runs a statement and reports whether it changed anything.
+func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool, error) {
+	result, err := l.write.ExecContext(ctx, query, args...)
+	if err != nil {
+		return false, l.broken(err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// updateOne updates a person, who is NotFound if he is not there.
+func updateOne(ctx context.Context, tx *sql.Tx, personID, query string, args ...any) error {
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("update a person: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return webhook.NotFound("person", personID)
+}
