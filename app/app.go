@@ -256,7 +256,7 @@ func (a *App) internalAPI() http.Handler {
 		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Sequences: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.ledger,
 		Mailbox: partners.NewMailbox(a.ledger, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
-		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout,
+		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
 		Metrics: ingest.NewMetrics(a.registry), Web: a.webMetrics, Log: a.log,
 	}).Handler()
 }

@@ -40,8 +40,17 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 		Partners: a.ledger, Secrets: a.ledger, Orders: a.ledger, Made: a.ledger,
 		Tokens: partners.NewTokens(a.ledger, a.box, a.log),
 		Codes:  partners.NewCodes(a.ledger, a.box.Derive(partners.PepperLabel), postman),
-		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: web.NewLimiter(a.queue.Redis()), Limits: limits, PublicURL: a.PublicURL(),
+		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: web.NewLimiter(a.queue.Redis()), Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
 		Metrics: ingest.NewPartnerMetrics(a.registry), Web: a.webMetrics, Log: a.log,
 	}).Register(mux)
 	return nil
+}
+
+// terms are the numbers of the partner interface as they are configured.
+func terms(c config.Config) ingest.Terms {
+	return ingest.Terms{
+		OrderExpiry: c.OrderExpiry, QuoteValidity: c.QuoteValidity, RateAge: c.RateAge,
+		Limits:    partners.Limits{PerSecond: c.PerSecond, Burst: c.Burst, CreatePerSecond: c.CreatePerSecond, CreateBurst: c.CreateBurst},
+		EmailRate: web.PerMinute(c.EmailPerMinute), BadSignatureRate: web.PerMinute(c.BadSignaturesPerMinute),
+	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"strings"
@@ -12,25 +13,35 @@ const (
 	maxRetries             = 50
 	maxWait                = 720 * time.Hour
 	maxConcurrency         = 10000
+	maxLimit               = 100_000
 )
 
 // check adds to bad what is wrong with values of the right kind, alone and
 // together. What is in bad already is left as it is.
 func (c Config) check(bad map[string]string) {
 	single := map[string]bool{
-		"LISTEN":             isAddress(c.Listen),
-		"INTERNAL_LISTEN":    isAddress(c.InternalListen) && (c.InternalListen != c.Listen || strings.HasSuffix(c.Listen, ":0")),
-		"DATABASE_URL":       c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"),
-		"REDIS_URL":          c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "redis-sentinel", "redis-cluster"),
-		"ENVIRONMENT":        c.Environment == Production || c.Environment == Sandbox,
-		"TOKEN":              allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
-		"ADMIN_PASSWORD":     allRunes(c.AdminPassword, func(r rune) bool { return r >= ' ' && r != 0x7f }),
-		"DELIVERY_RETRY":     validRetry(c.Retry),
-		"DELIVERY_TIMEOUT":   c.Timeout >= minTimeout && c.Timeout <= maxTimeout,
-		"WORKER_CONCURRENCY": c.Concurrency >= 1 && c.Concurrency <= maxConcurrency,
-		"RETENTION":          c.Retention > 0,
-		"SMTP_URL":           c.SMTPURL == "" || isSMTP(c.SMTPURL),
-		"LOG":                c.Log == "" || c.Log == "text" || c.Log == "json",
+		"LISTEN":                          isAddress(c.Listen),
+		"INTERNAL_LISTEN":                 isAddress(c.InternalListen) && (c.InternalListen != c.Listen || strings.HasSuffix(c.Listen, ":0")),
+		"DATABASE_URL":                    c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"),
+		"REDIS_URL":                       c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "redis-sentinel", "redis-cluster"),
+		"ENVIRONMENT":                     c.Environment == Production || c.Environment == Sandbox,
+		"TOKEN":                           allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
+		"ADMIN_PASSWORD":                  allRunes(c.AdminPassword, func(r rune) bool { return r >= ' ' && r != 0x7f }),
+		"DELIVERY_RETRY":                  validRetry(c.Retry),
+		"DELIVERY_TIMEOUT":                between(c.Timeout, minTimeout, maxTimeout),
+		"WORKER_CONCURRENCY":              between(c.Concurrency, 1, maxConcurrency),
+		"RETENTION":                       c.Retention > 0,
+		"ORDER_EXPIRY":                    between(c.OrderExpiry, time.Second, 24*time.Hour),
+		"QUOTE_VALIDITY":                  between(c.QuoteValidity, time.Second, time.Hour),
+		"RATE_MAX_AGE":                    between(c.RateAge, time.Second, 24*time.Hour),
+		"SMTP_URL":                        c.SMTPURL == "" || isSMTP(c.SMTPURL),
+		"LOG":                             c.Log == "" || c.Log == "text" || c.Log == "json",
+		"LIMIT_PER_SECOND":                between(c.PerSecond, 1, maxLimit),
+		"LIMIT_BURST":                     between(c.Burst, 1, maxLimit),
+		"LIMIT_CREATE_PER_SECOND":         between(c.CreatePerSecond, 1, maxLimit),
+		"LIMIT_CREATE_BURST":              between(c.CreateBurst, 1, maxLimit),
+		"LIMIT_EMAIL_PER_MINUTE":          between(c.EmailPerMinute, 1, maxLimit),
+		"LIMIT_BAD_SIGNATURES_PER_MINUTE": between(c.BadSignaturesPerMinute, 1, maxLimit),
 	}
 	for _, s := range settings {
 		ok, checked := single[strings.TrimPrefix(s.Name, Prefix)]
@@ -55,6 +66,8 @@ func (c Config) checkTogether(bad map[string]string) {
 		"must be api,worker,dashboard in one process, because a store is embedded; "+
 			"set LEDGERHOOK_DATABASE_URL and LEDGERHOOK_REDIS_URL to run roles apart")
 }
+
+func between[T cmp.Ordered](v, least, most T) bool { return v >= least && v <= most }
 
 // isAddress reports whether a is host:port with a numeric port. The host may
 // be empty; port 0 lets the system choose.

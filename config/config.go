@@ -51,7 +51,18 @@ type Config struct {
 	Concurrency int             `env:"WORKER_CONCURRENCY" key:"worker.concurrency" envDefault:"500" want:"a whole number from 1 to 10000" about:"attempts that a worker process makes at once"`
 	Retention   time.Duration   `env:"RETENTION" key:"retention" envDefault:"720h" want:"a duration above 0 such as 720h" about:"how long events and deliveries are kept"`
 
-	SMTPURL string   `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
+	OrderExpiry   time.Duration `env:"ORDER_EXPIRY" key:"orders.expiry" envDefault:"15m" want:"a duration from 1s to 24h" about:"after which time an order that nobody began to pay fails"`
+	QuoteValidity time.Duration `env:"QUOTE_VALIDITY" key:"orders.quoteValidity" envDefault:"1m" want:"a duration from 1s to 1h" about:"how long an order gets the price of its quote"`
+	RateAge       time.Duration `env:"RATE_MAX_AGE" key:"orders.rateMaxAge" envDefault:"5m" want:"a duration from 1s to 24h" about:"how old a rate may be and still give a price"`
+
+	PerSecond              int `env:"LIMIT_PER_SECOND" key:"limits.perSecond" envDefault:"20" want:"a whole number from 1 to 100000" about:"requests a second of a partner without a limit of its own"`
+	Burst                  int `env:"LIMIT_BURST" key:"limits.burst" envDefault:"100" want:"a whole number from 1 to 100000" about:"requests at once of a partner without a limit of its own"`
+	CreatePerSecond        int `env:"LIMIT_CREATE_PER_SECOND" key:"limits.createPerSecond" envDefault:"5" want:"a whole number from 1 to 100000" about:"creates a second of a partner without a limit of its own"`
+	CreateBurst            int `env:"LIMIT_CREATE_BURST" key:"limits.createBurst" envDefault:"60" want:"a whole number from 1 to 100000" about:"creates at once of a partner without a limit of its own"`
+	EmailPerMinute         int `env:"LIMIT_EMAIL_PER_MINUTE" key:"limits.emailPerMinute" envDefault:"10" want:"a whole number from 1 to 100000" about:"tokens a minute for an e-mail, and as many tries of a code"`
+	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute of a partnerCode from one address, after which it gets 429"`
+
+	SMTPURL string   `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
 	Log     string   `env:"LOG" key:"log" want:"text or json" about:"format of the log; empty: text on a terminal, else json"`
 	URL     *url.URL `env:"URL" key:"url" envDefault:"http://127.0.0.1:8081" want:"http:// or https:// and a host, without a path" about:"internal listener that client commands reach"`
 }

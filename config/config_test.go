@@ -82,6 +82,8 @@ delivery:
 worker: {concurrency: 10}
 retention: 48h
 smtpUrl: smtp://mail:25
+orders: {expiry: 10m, quoteValidity: 30s, rateMaxAge: 1h}
+limits: {perSecond: 1, burst: 2, createPerSecond: 3, createBurst: 4, emailPerMinute: 5, badSignaturesPerMinute: 6}
 log: json
 url: https://gateway:8081
 `)
@@ -93,6 +95,8 @@ url: https://gateway:8081
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		Retry:      []time.Duration{time.Second, 2 * time.Second}, Timeout: 3 * time.Second,
 		Concurrency: 10, Retention: 48 * time.Hour, SMTPURL: "smtp://mail:25", Log: "json",
+		OrderExpiry: 10 * time.Minute, QuoteValidity: 30 * time.Second, RateAge: time.Hour,
+		PerSecond: 1, Burst: 2, CreatePerSecond: 3, CreateBurst: 4, EmailPerMinute: 5, BadSignaturesPerMinute: 6,
 		PublicURL: cfg.PublicURL, URL: cfg.URL,
 	}
 	if diff := cmp.Diff(want, cfg, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
@@ -188,7 +192,17 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"concurrency large", "", "LEDGERHOOK_WORKER_CONCURRENCY=10001", "must be a whole number from 1 to 10000"},
 		{"concurrency text", "", "LEDGERHOOK_WORKER_CONCURRENCY=many", `must be a whole number from 1 to 10000, not "many"`},
 		{"retention", "retention: 0s", "", "must be a duration above 0"},
-		{"smtp", "", "LEDGERHOOK_SMTP_URL=http://mail", "must be empty or an smtp:// URL"},
+		{"smtp", "", "LEDGERHOOK_SMTP_URL=http://mail", "must be empty or an smtp:// or smtps:// URL"},
+		{"order expiry", "orders: {expiry: 25h}", "", `LEDGERHOOK_ORDER_EXPIRY (orders.expiry): must be a duration from 1s to 24h, not "25h"`},
+		{"quote validity", "", "LEDGERHOOK_QUOTE_VALIDITY=0s", `LEDGERHOOK_QUOTE_VALIDITY (orders.quoteValidity): must be a duration from 1s to 1h, not "0s"`},
+		{"rate age", "", "LEDGERHOOK_RATE_MAX_AGE=5", `LEDGERHOOK_RATE_MAX_AGE (orders.rateMaxAge): must be a duration from 1s to 24h, not "5"`},
+		{"requests", "", "LEDGERHOOK_LIMIT_PER_SECOND=0", `LEDGERHOOK_LIMIT_PER_SECOND (limits.perSecond): must be a whole number from 1 to 100000, not "0"`},
+		{"burst", "", "LEDGERHOOK_LIMIT_BURST=1e3", `LEDGERHOOK_LIMIT_BURST (limits.burst): must be a whole number from 1 to 100000, not "1e3"`},
+		{"creates", "", "LEDGERHOOK_LIMIT_CREATE_PER_SECOND=-5", "LEDGERHOOK_LIMIT_CREATE_PER_SECOND (limits.createPerSecond): must be a whole number"},
+		{"burst of creates", "limits: {createBurst: 100001}", "", "LEDGERHOOK_LIMIT_CREATE_BURST (limits.createBurst): must be a whole number"},
+		{"e-mails", "", "LEDGERHOOK_LIMIT_EMAIL_PER_MINUTE=0", "LEDGERHOOK_LIMIT_EMAIL_PER_MINUTE (limits.emailPerMinute): must be a whole number"},
+		{"bad signatures", "", "LEDGERHOOK_LIMIT_BAD_SIGNATURES_PER_MINUTE=0", "LEDGERHOOK_LIMIT_BAD_SIGNATURES_PER_MINUTE (limits.badSignaturesPerMinute): must be a whole number"},
+		{"misspelt limit", "limits: {perMinute: 1}", "", `c.yaml:1: there is no key "limits.perMinute"; the nearest is limits.`},
 		{"log", "", "LEDGERHOOK_LOG=xml", `must be text or json, not "xml"`},
 		{"client URL", "", "LEDGERHOOK_URL=localhost:8081", "LEDGERHOOK_URL (url): must be http:// or https://"},
 		{"missing secret file", "", "LEDGERHOOK_TOKEN_FILE=/nowhere/token", "LEDGERHOOK_TOKEN_FILE (tokenFile): must be a readable file: open /nowhere/token"},

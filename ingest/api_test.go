@@ -103,7 +103,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 		Token: token, Key: keys()[0], Box: box,
 		Composer: delivery.NewComposer(keyring{}, box, delivery.NewMetrics(prometheus.NewRegistry())),
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
-		Timeout:  15 * time.Second,
+		Timeout:  15 * time.Second, Limits: partners.DefaultLimits,
 		Resolver: names{"partner.example.com": "93.184.216.34", "inside.example.com": "10.1.2.3", "lab.example.com": "127.0.0.1"},
 		Metrics:  ingest.NewMetrics(a.registry), Web: webMetrics, Log: log,
 	}).Handler()

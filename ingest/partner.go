@@ -47,7 +47,8 @@ type Partner struct {
 	Box       *signer.Box
 	Limiter   *web.Limiter
 	Limits    orders.Limits // of an order's amount
-	PublicURL string        // begins the addresses of QR codes
+	Terms     Terms
+	PublicURL string // begins the addresses of QR codes
 
 	Metrics *PartnerMetrics
 	Web     *web.Metrics

@@ -15,19 +15,12 @@ import (
 	"ledgerhook/webhook"
 )
 
-// The rates that no partner can change ("Rate limits" of the interface
-// decisions).
-var (
-	emailRate        = web.PerMinute(10) // of token and verify, each
-	badSignatureRate = web.PerMinute(30)
-)
-
 // authenticate finds the partner of a request and checks its signature. An
 // unknown partner, a disabled one, a source address that is not on the
 // partner's list and a wrong signature are one answer after the same work.
 func (p *Partner) authenticate(ctx context.Context, request signer.Request, source string) (call, error) {
 	failures := "signature:" + request.PartnerCode + ":" + source
-	if ok, wait := p.Limiter.Peek(ctx, failures, badSignatureRate); !ok {
+	if ok, wait := p.Limiter.Peek(ctx, failures, p.Terms.BadSignatureRate); !ok {
 		return call{}, rateLimited(wait)
 	}
 	partner, err := p.Partners.Partner(ctx, request.PartnerCode)
@@ -47,7 +40,7 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 		_ = request.Verify(secretKey, p.Key.Public())
 	}
 	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
-		p.Limiter.Allow(ctx, failures, badSignatureRate)
+		p.Limiter.Allow(ctx, failures, p.Terms.BadSignatureRate)
 		p.Web.AuthFailed("partner", "signature")
 		return call{}, &orders.Error{Key: orders.KeyAuthFailed}
 	}
@@ -85,7 +78,7 @@ func address(source string) netip.Addr {
 
 // limit counts a request with a right signature against its rates.
 func (p *Partner) limit(ctx context.Context, c call) error {
-	code, email, limits := c.partner.Code, c.user().Email, c.partner.Settings.Limits.OrDefault()
+	code, email, limits := c.partner.Code, c.user().Email, c.partner.Settings.Limits.Or(p.Terms.Limits)
 	type step struct {
 		key  string
 		rate web.Rate
@@ -95,9 +88,9 @@ func (p *Partner) limit(ctx context.Context, c call) error {
 	case signer.OpCreateCashout:
 		steps = append(steps, step{"create:" + code, web.PerSecond(limits.CreatePerSecond, limits.CreateBurst)})
 	case signer.OpAccessToken:
-		steps = append(steps, step{"token:" + code + ":" + email, emailRate})
+		steps = append(steps, step{"token:" + code + ":" + email, p.Terms.EmailRate})
 	case signer.OpVerify:
-		steps = append(steps, step{"verify:" + code + ":" + email, emailRate})
+		steps = append(steps, step{"verify:" + code + ":" + email, p.Terms.EmailRate})
 	}
 	for _, s := range steps {
 		if ok, wait := p.Limiter.Allow(ctx, s.key, s.rate); !ok {

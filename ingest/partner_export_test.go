@@ -2,9 +2,6 @@ package ingest
 
 import "slices"
 
-// The rates that no partner can change, for tests.
-var EmailRate, BadSignatureRate = emailRate, badSignatureRate
-
 // PartnerRoutes lists the patterns of every operation, for tests.
 func PartnerRoutes() (patterns []string) {
 	for _, op := range (&Partner{}).operations() {

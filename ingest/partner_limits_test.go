@@ -31,8 +31,9 @@ func TestTheRatesAreThoseOfTheInterface(t *testing.T) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	if r := file.Rates; web.PerMinute(r.Token) != ingest.EmailRate || web.PerMinute(r.Verify) != ingest.EmailRate || web.PerMinute(r.Bad) != ingest.BadSignatureRate {
-		t.Errorf("%+v, %v and %v", r, ingest.EmailRate, ingest.BadSignatureRate)
+	got := ingest.DefaultTerms
+	if r := file.Rates; web.PerMinute(r.Token) != got.EmailRate || web.PerMinute(r.Verify) != got.EmailRate || web.PerMinute(r.Bad) != got.BadSignatureRate {
+		t.Errorf("%+v, %+v", r, got)
 	}
 }
 

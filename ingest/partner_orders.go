@@ -48,10 +48,10 @@ func (p *Partner) quote(ctx context.Context, c call, fiat int64) (orders.Quote, 
 	if err != nil {
 		return orders.Quote{}, err
 	}
-	if err := rate.Check(time.Now(), orders.DefaultRateAge); err != nil {
+	if err := rate.Check(time.Now(), p.Terms.RateAge); err != nil {
 		return orders.Quote{}, err
 	}
-	return orders.NewQuote(c.partner.Code, c.user().Email, fiat, rate, feeRules(c.partner.Settings.Fees), orders.DefaultQuoteValidity)
+	return orders.NewQuote(c.partner.Code, c.user().Email, fiat, rate, feeRules(c.partner.Settings.Fees), p.Terms.QuoteValidity)
 }
 
 // feeRules are a partner's fees in the words of orders.
@@ -130,7 +130,7 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, err = orders.NewOrder(create, q, p.Banks, orders.DefaultOrderExpiry)
+	order, err = orders.NewOrder(create, q, p.Banks, p.Terms.OrderExpiry)
 	if err != nil {
 		return nil, err
 	}

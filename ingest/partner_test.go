@@ -35,6 +35,7 @@ type gate struct {
 	compared *atomic.Int64 // guesses that reached a code
 	log      *journal
 	acme     account
+	terms    ingest.Terms // of processes from now on
 }
 
 // eachGate holds a promise of the partner interface on both databases.
@@ -49,7 +50,7 @@ func newGate(t testing.TB, b *ledgertest.Bench) *gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{Bench: b, box: box, letters: make(tray, 1000), compared: new(atomic.Int64), log: &journal{}}
+	g := &gate{Bench: b, box: box, letters: make(tray, 1000), compared: new(atomic.Int64), log: &journal{}, terms: ingest.DefaultTerms}
 	g.handler = g.process(t, orders.ProductionLimits)
 	g.acme = g.account(t, "acme", keys()[1])
 	g.rate(t, "USDT", "25345.5")
@@ -92,7 +93,7 @@ func (g *gate) process(t testing.TB, limits orders.Limits) http.Handler {
 		Partners: g.Ledger, Secrets: g.Ledger, Orders: g.Ledger, Made: g.Ledger,
 		Tokens: partners.NewTokens(g.Ledger, g.box, log),
 		Codes:  partners.NewCodes(counter{g.Ledger, g.compared}, []byte("pepper"), g.letters),
-		Banks:  banks, Key: keys()[0], Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, PublicURL: "https://pay.example.com",
+		Banks:  banks, Key: keys()[0], Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",
 		Metrics: ingest.NewPartnerMetrics(registry), Web: webMetrics, Log: log,
 	}).Register(mux)
 	return web.Observe(log, webMetrics, web.Surface{Name: "public", Log: log, Metrics: webMetrics}.Mux(mux))

@@ -33,10 +33,10 @@ type feeItem struct {
 	BasisPoints int64 `json:"basisPoints"`
 }
 
-func showSettings(s partners.Settings) settingsItem {
+func showSettings(s partners.Settings, defaults partners.Limits) settingsItem {
 	item := settingsItem{
 		Signatures: s.Signatures, RequireAccessToken: s.RequireAccessToken, RequireVerifiedEmail: s.RequireVerifiedEmail,
-		AllowedIPs: []string{}, Limits: limitsItem(s.Limits.OrDefault()),
+		AllowedIPs: []string{}, Limits: limitsItem(s.Limits.Or(defaults)),
 		Fees: feesItem{Processing: feeItem(s.Fees.Processing), System: feeItem(s.Fees.System)},
 	}
 	for _, p := range s.AllowedIPs {

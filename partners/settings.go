@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -24,20 +25,14 @@ type Limits struct {
 	CreatePerSecond, CreateBurst int // create-cashout, besides
 }
 
-// DefaultLimits are those of a partner without its own ("Rate limits" of the
+// DefaultLimits are those where nobody sets any ("Rate limits" of the
 // interface decisions).
 var DefaultLimits = Limits{PerSecond: 20, Burst: 100, CreatePerSecond: 5, CreateBurst: 60}
 
-// OrDefault is l with the default in place of every 0.
-func (l Limits) OrDefault() Limits {
-	or := func(n, otherwise int) int {
-		if n == 0 {
-			return otherwise
-		}
-		return n
-	}
-	return Limits{or(l.PerSecond, DefaultLimits.PerSecond), or(l.Burst, DefaultLimits.Burst),
-		or(l.CreatePerSecond, DefaultLimits.CreatePerSecond), or(l.CreateBurst, DefaultLimits.CreateBurst)}
+// Or is l with the one of others in place of every 0.
+func (l Limits) Or(others Limits) Limits {
+	return Limits{cmp.Or(l.PerSecond, others.PerSecond), cmp.Or(l.Burst, others.Burst),
+		cmp.Or(l.CreatePerSecond, others.CreatePerSecond), cmp.Or(l.CreateBurst, others.CreateBurst)}
 }
 
 // Fees are what a partner pays for an order. The zero value is nothing.

@@ -49,10 +49,10 @@ func TestAPartnerIsLetInFromItsAddressesAlone(t *testing.T) {
 }
 
 func TestLimitsThatAreNotSetAreTheDefaults(t *testing.T) {
-	if got := (Limits{}).OrDefault(); got != DefaultLimits {
+	if got := (Limits{}).Or(DefaultLimits); got != DefaultLimits {
 		t.Errorf("%+v", got)
 	}
-	if got, want := (Limits{Burst: 7, CreatePerSecond: 1}).OrDefault(), (Limits{20, 7, 1, 60}); got != want {
+	if got, want := (Limits{Burst: 7, CreatePerSecond: 1}).Or(DefaultLimits), (Limits{20, 7, 1, 60}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
