@@ -40,7 +40,7 @@ func CheckNewPassword(username, password string) error {
 	case !utf8.ValidString(password) || n < MinPassword || n > MaxPassword:
 		return webhook.Invalid("password", fmt.Sprintf("must be %d to %d characters", MinPassword, MaxPassword))
 	case commonPasswords[lower] || monotone(lower):
-		return webhook.Invalid("password", "must not be one that everybody tries first, like "+lower[:1]+"…: choose a few words")
+		return webhook.Invalid("password", "must not be one that everybody tries first, such as 12345678: choose a few words")
 	case username != "" && strings.Trim(lower, "0123456789!.-_ ") == strings.ToLower(username):
 		return webhook.Invalid("password", "must be more than the username")
 	}

@@ -34,7 +34,7 @@ func (s TOTPSecret) String() string { return secretText.EncodeToString(s) }
 // ParseTOTPSecret reads what String wrote; ok is false where it did not.
 func ParseTOTPSecret(text string) (s TOTPSecret, ok bool) {
 	b, err := secretText.DecodeString(text)
-	return b, err == nil && len(b) == totpSize
+	return b, err == nil && len(text) == secretText.EncodedLen(totpSize)
 }
 
 // URL is what the QR code for an app holds.
