@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
 
@@ -27,8 +28,11 @@ type Ledger struct {
 	read   *sql.DB // PostgreSQL: the same pool as write
 	log    *slog.Logger
 	writer *writer
+	claims *writer // of claims alone; SQLite: the same
 	unlock func() error
 	slot   int // of the rollups
+
+	orderMoved func(from, to orders.Status, deliveries int)
 }
 
 // Options say where the ledger is and who hears of admitted deliveries.
@@ -39,6 +43,10 @@ type Options struct {
 	// Admitted is told of deliveries that were given a slot, after their
 	// commit. It must not block. Nil: nobody listens.
 	Admitted func([]delivery.Ticket)
+	// OrderMoved is told of each order that this process made (from is empty)
+	// and of each change of a status, with the number of its notification's
+	// deliveries, after the commit. It must not block. Nil: nobody listens.
+	OrderMoved func(from, to orders.Status, deliveries int)
 }
 
 // Open connects to the ledger and checks that its schema is this program's.
@@ -55,16 +63,28 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if admitted == nil {
 		admitted = func([]delivery.Ticket) {}
 	}
+	if l.orderMoved = o.OrderMoved; l.orderMoved == nil {
+		l.orderMoved = func(orders.Status, orders.Status, int) {}
+	}
 	l.writer = startWriter(l, admitted)
+	l.claims = l.writer
+	if !l.Embedded() {
+		l.claims = startWriter(l, admitted)
+	}
 	return l, nil
 }
 
-// rollupSlots is how many rows of one fact processes spread over.
-const rollupSlots = 8
+const (
+	// rollupSlots is how many rows of one partner's fact processes spread over.
+	rollupSlots = 8
+	// maxSlot keeps two processes from sharing a row of all partners' facts,
+	// which every batch changes.
+	maxSlot = 1 << 16
+)
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, slot: rand.IntN(rollupSlots), unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, slot: rand.IntN(maxSlot), unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -85,6 +105,7 @@ func connect(ctx context.Context, o Options) (*Ledger, error) {
 
 // Close ends the writer after what has gathered, then the connections.
 func (l *Ledger) Close() error {
+	l.claims.stop()
 	l.writer.stop()
 	return l.close()
 }

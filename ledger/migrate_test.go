@@ -19,8 +19,8 @@ import (
 // schemaOf describes tables and indexes in words that both databases share.
 func schemaOf(t *testing.T, b *ledgertest.Bench) (described []string) {
 	t.Helper()
-	columns := `SELECT m.name || ' ' || c.name || ' ' || c.type || ' ' || CASE WHEN c."notnull" OR c.pk > 0 THEN 'set' ELSE 'null' END || ' key ' || c.pk
-		FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`
+	columns := `SELECT m.name || ' ' || c.name || ' ' || substr(c.type, 1, 7) || ' ' || CASE WHEN c."notnull" OR c.pk > 0 THEN 'set' ELSE 'null' END || ' key ' || c.pk
+		FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`
 	indexes := `SELECT 'index ' || name || ' of ' || tbl_name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'sqlite_%'`
 	if !b.Embedded() {
 		columns = `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) || ' ' || CASE WHEN a.attnotnull THEN 'set' ELSE 'null' END ||

@@ -67,8 +67,9 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 	slices.SortFunc(ordered, func(x, y *recordOp) int { return strings.Compare(x.DeliveryID, y.DeliveryID) })
 	t := new(text).add(`UPDATE deliveries SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
 		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
-		asked_by_receiver = v.column10, generation = generation + 1, queued_at = NULL,
-		lane = CASE WHEN replay_of = '' THEN ? ELSE lane END, next_trigger = ? FROM `, laneRetry, string(webhook.TriggerRetry))
+		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
+		last_us = v.column12, last_at = ?, generation = generation + 1, queued_at = NULL,
+		lane = CASE WHEN replay_of = '' THEN ? ELSE lane END, next_trigger = ? FROM `, micros(b.now), laneRetry, string(webhook.TriggerRetry))
 	t.table(len(ordered), func(i int) []any {
 		r := ordered[i]
 		state, reason := r.Verdict.State, r.Verdict.Reason
@@ -81,7 +82,8 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 			due, finished, reason = micros(r.Verdict.NextAt), 0, ""
 		}
 		a := r.Attempt
-		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver}
+		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
+			micros(a.StartedAt), a.Phases.Total.Microseconds()}
 	})
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'sending'
 		RETURNING id, trigger, partner_code, subject, replay_of <> ''`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)

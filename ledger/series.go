@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// HourCount is what became true in one hour: deliveries by what they became,
+// attempts by their outcome. Tests are outside all counts.
+type HourCount struct {
+	Hour                                            time.Time // its beginning, UTC
+	Created, Delivered, Exhausted, Cancelled        int64
+	AttemptDelivered, AttemptFailed, AttemptUnknown int64
+}
+
+// count returns the field that counts a fact, nil for one this program does
+// not know.
+func (c *HourCount) count(fact string) *int64 {
+	switch fact {
+	case factCreated:
+		return &c.Created
+	case string(webhook.Delivered):
+		return &c.Delivered
+	case string(webhook.Exhausted):
+		return &c.Exhausted
+	case string(webhook.Cancelled):
+		return &c.Cancelled
+	case factAttempt + string(webhook.OutcomeDelivered):
+		return &c.AttemptDelivered
+	case factAttempt + string(webhook.OutcomeFailed):
+		return &c.AttemptFailed
+	case factAttempt + string(webhook.OutcomeUnknown):
+		return &c.AttemptUnknown
+	}
+	return nil
+}
+
+// factAttempt begins the names of the facts that count attempts.
+const factAttempt = "attempt_"
+
+// maxSeriesHours bounds what Series answers: a year.
+const maxSeriesHours = 366 * 24
+
+// Series counts by hour what became true from since until until, of one
+// partner or of all (empty code). Every hour that has begun in this time is
+// there, the quiet ones with zeros, oldest first; the hours of since and until
+// are counted whole. It reads rollups only, which are written in the same
+// transaction as the deliveries: the counts are exact at the moment of the
+// call. More than a year is an Invalid error.
+func (l *Ledger) Series(ctx context.Context, partnerCode string, since, until time.Time) ([]HourCount, error) {
+	from, to := micros(since)/hourMicros, (micros(until)-1)/hourMicros
+	if to < from {
+		return nil, nil
+	}
+	if to-from >= maxSeriesHours {
+		return nil, webhook.Invalid("since", "must be at most a year before until")
+	}
+	hours := make([]HourCount, to-from+1)
+	for i := range hours {
+		hours[i].Hour = fromMicros((from + int64(i)) * hourMicros)
+	}
+	t := new(text)
+	if partnerCode == "" {
+		t.add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ? GROUP BY hour, fact", from, to)
+	} else {
+		t.add("SELECT hour, fact, SUM(n) FROM rollups WHERE partner_code = ? AND hour >= ? AND hour <= ? GROUP BY hour, fact", partnerCode, from, to)
+	}
+	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var hour, n int64
+		var name string
+		if err := rows.Scan(&hour, &name, &n); err != nil {
+			return err
+		}
+		if field := hours[hour-from].count(name); field != nil {
+			*field += n
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, l.broken(fmt.Errorf("read the rollups: %w", err))
+	}
+	return hours, nil
+}
+
+// RollupLag is how far the rollups are behind the deliveries: the newest
+// delivery's creation less the end of the newest hour counted, never negative.
+// Both are written in one transaction, so anything but 0 is a fault.
+func (l *Ledger) RollupLag(ctx context.Context) (time.Duration, error) {
+	var newest time.Time
+	var hour int64
+	err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
+		COALESCE((SELECT MAX(hour) FROM rollups_all), -1)`).Scan(timeColumn{&newest}, &hour)
+	if err != nil {
+		return 0, l.broken(err)
+	}
+	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), nil
+}

@@ -1,0 +1,100 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+func series(t *testing.T, b *ledgertest.Bench, partner string, since, until time.Time) []ledger.HourCount {
+	t.Helper()
+	hours, err := b.Series(t.Context(), partner, since, until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hours
+}
+
+func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		for _, code := range []string{"acme", "other"} {
+			b.Partner(t, code)
+			b.Endpoint(t, code, 8)
+		}
+		storeMany(t, b, "acme", 2)
+		drain(t, b)
+		storeMany(t, b, "other", 1)
+		send(t, b, b.Tickets(), failed, exhausted)
+		lost := storeMany(t, b, "acme", 1)
+		send(t, b, b.Tickets(), failed, retryAt(time.Now().Add(time.Hour)))
+		if err := b.CancelDelivery(t.Context(), lost[0], "no use"); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		total := func(partner string) (sum ledger.HourCount) {
+			for _, h := range series(t, b, partner, now.Add(-2*time.Hour), now.Add(time.Second)) {
+				sum.Created += h.Created
+				sum.Delivered += h.Delivered
+				sum.Exhausted += h.Exhausted
+				sum.Cancelled += h.Cancelled
+				sum.AttemptDelivered += h.AttemptDelivered
+				sum.AttemptFailed += h.AttemptFailed
+				sum.AttemptUnknown += h.AttemptUnknown
+			}
+			return sum
+		}
+		same(t, "acme", total("acme"), ledger.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
+		same(t, "other", total("other"), ledger.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
+		same(t, "all", total(""), ledger.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
+		same(t, "nobody", total("nobody"), ledger.HourCount{})
+		lag, err := b.RollupLag(t.Context())
+		if err != nil || lag != 0 {
+			t.Errorf("the rollups lag by %s (%v)", lag, err)
+		}
+	})
+}
+
+func TestASeriesHoldsEveryHourOldestFirst(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		noon := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+		change(t, b, "INSERT INTO rollups_all (hour, fact, slot, n) VALUES ($1, 'created', 1, 3), ($1, 'created', 2, 4), ($1, 'not known', 1, 9), ($2, 'created', 1, 5)",
+			noon.Unix()/3600, noon.Unix()/3600+3)
+		var created []int64
+		hours := series(t, b, "", noon.Add(59*time.Minute), noon.Add(3*time.Hour))
+		for i, h := range hours {
+			created = append(created, h.Created)
+			same(t, "hour", h.Hour, noon.Add(time.Duration(i)*time.Hour))
+		}
+		same(t, "created until three, exclusive", created, []int64{7, 0, 0})
+		same(t, "no time at all", len(series(t, b, "", noon, noon)), 0)
+		if _, err := b.Series(t.Context(), "", noon, noon.AddDate(2, 0, 0)); err == nil {
+			t.Error("two years are not refused")
+		}
+	})
+}
+
+// The columns that lists show are filled as attempts are recorded.
+func TestADeliveryRemembersItsFirstAndLastAttempt(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		id := storeMany(t, b, "acme", 1)[0]
+		finish := func(a webhook.Attempt, v delivery.Verdict, began time.Time, took time.Duration) {
+			r := result(take(t, b, one(t, b)), a, v)
+			r.Attempt.StartedAt, r.Attempt.Phases.Total = began, took
+			if err := b.Record(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now().Add(-time.Minute)
+		finish(failed, retryAt(time.Now()), began, 3*time.Second)
+		promote(t, b)
+		finish(ok, delivered, time.Now(), 2*time.Second)
+		same(t, "rows", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE id = $1 AND first_at = $2 AND last_us = 2000000 AND last_at >= $2",
+			id, began.UnixMicro()), 1)
+	})
+}
