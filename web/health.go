@@ -35,6 +35,24 @@ func (h *Health) AddWarning(name string, run func(context.Context) error) {
 	h.checks = append(h.checks, check{name, run, true})
 }
 
+// Finding is what one check found.
+type Finding struct {
+	Name    string
+	Err     error // nil: well
+	Warning bool  // the process is ready in spite of Err
+}
+
+// Find runs every check at once. Each takes at most 2 s, or what ctx leaves.
+func (h *Health) Find(ctx context.Context) []Finding {
+	found := make([]Finding, len(h.checks))
+	var wait sync.WaitGroup
+	for i, c := range h.checks {
+		wait.Go(func() { found[i] = Finding{c.name, c.find(ctx), c.warning} })
+	}
+	wait.Wait()
+	return found
+}
+
 type healthAnswer struct {
 	Status string        `json:"status"` // "ok", "warning" or "unavailable"
 	Checks []checkAnswer `json:"checks,omitempty"`
@@ -57,16 +75,16 @@ func (h *Health) Live() http.Handler {
 // ready (/readyz).
 func (h *Health) Ready() http.Handler {
 	return Quiet(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, answer := http.StatusOK, healthAnswer{Status: "ok", Checks: make([]checkAnswer, len(h.checks))}
-		var wait sync.WaitGroup
-		for i, c := range h.checks {
-			wait.Go(func() { answer.Checks[i] = c.answer(r.Context()) })
-		}
-		wait.Wait()
-		for i, c := range answer.Checks {
+		status, answer := http.StatusOK, healthAnswer{Status: "ok"}
+		for _, f := range h.Find(r.Context()) {
+			shown := checkAnswer{Name: f.Name, OK: f.Err == nil}
+			if f.Err != nil {
+				shown.Error = f.Err.Error()
+			}
+			answer.Checks = append(answer.Checks, shown)
 			switch {
-			case c.OK:
-			case !h.checks[i].warning:
+			case f.Err == nil:
+			case !f.Warning:
 				status, answer.Status = http.StatusServiceUnavailable, "unavailable"
 			case status == http.StatusOK:
 				answer.Status = "warning"
@@ -76,9 +94,9 @@ func (h *Health) Ready() http.Handler {
 	}))
 }
 
-// answer runs the check and gives up on it after checkLimit, even if it does
+// find runs the check and gives up on it after checkLimit, even if it does
 // not heed its context.
-func (c check) answer(ctx context.Context) checkAnswer {
+func (c check) find(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
 	result := make(chan error, 1)
@@ -97,10 +115,7 @@ func (c check) answer(ctx context.Context) checkAnswer {
 		err = ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s", checkLimit)
+		return fmt.Errorf("no answer within %s", checkLimit)
 	}
-	if err != nil {
-		return checkAnswer{Name: c.name, Error: err.Error()}
-	}
-	return checkAnswer{Name: c.name, OK: true}
+	return err
 }

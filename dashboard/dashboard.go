@@ -1,0 +1,98 @@
+// Package dashboard serves the pages that people look at: the operators' at
+// /ops and the partners' at /portal.
+//
+// routes.go lists every page with who may see it; render.go puts a page's
+// template into the layout; request.go says who asks. A page is a function
+// that reads the ledger, fills a small view struct and renders one template.
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/web"
+)
+
+// Options are what the pages stand on. All fields but the ones that say so
+// are required.
+type Options struct {
+	Ledger  *ledger.Ledger
+	Box     *signer.Box
+	Queue   *queue.Queue
+	Metrics *web.Metrics // nil: none
+	Log     *slog.Logger
+	Version string
+
+	// Secure says that the public URL is https, so that cookies are Secure on
+	// every listener.
+	Secure bool
+	// PublicURL is how partners reach the gateway, without a slash at its end.
+	PublicURL string
+	// Settings is the effective configuration, secrets masked.
+	Settings []Setting
+	// Checks are asked whether the process can work, as /readyz is.
+	Checks func(context.Context) []Check
+	// Slots are how many deliveries this process sends at once and how many of
+	// them are taken; nil: it has no worker.
+	Slots func() (busy, total int)
+}
+
+// Setting is one value of the effective configuration as it is shown.
+type Setting struct {
+	Name, Value, Default, Meaning string
+	Secret                        bool // Value is masked
+}
+
+// Check is what one readiness check found; an empty Error is well.
+type Check struct{ Name, Error string }
+
+// Dashboard holds both surfaces. It is safe for concurrent use.
+type Dashboard struct {
+	Options
+	pages   *pages
+	assets  *assets
+	memory  *memory
+	hub     *hub
+	mailbox *partners.Mailbox
+	started time.Time
+}
+
+// New prepares every template and asset; an error means that one of them is
+// wrong or an option is missing.
+func New(o Options) (*Dashboard, error) {
+	if o.Ledger == nil || o.Box == nil || o.Queue == nil || o.Log == nil {
+		return nil, errors.New("make the pages: an option is missing")
+	}
+	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), started: time.Now()}
+	var err error
+	if d.assets, err = loadAssets(); err != nil {
+		return nil, fmt.Errorf("load the pages' assets: %w", err)
+	}
+	if d.pages, err = loadPages(); err != nil {
+		return nil, fmt.Errorf("load the pages' templates: %w", err)
+	}
+	return d, nil
+}
+
+// Ops serves /ops and what lies below it. It belongs on the internal listener
+// alone.
+func (d *Dashboard) Ops() http.Handler {
+	s := &surface{Dashboard: d, name: opsSurface, base: "/ops", groups: opsNavigation}
+	s.routes = s.opsRoutes()
+	return s.handler()
+}
+
+// Portal serves /portal and what lies below it.
+func (d *Dashboard) Portal() http.Handler {
+	s := &surface{Dashboard: d, name: portalSurface, base: "/portal", groups: portalNavigation}
+	s.routes = s.portalRoutes()
+	return s.handler()
+}

@@ -1,0 +1,52 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"ledgerhook/webhook"
+)
+
+// errorView is a page that could not be shown, in plain words.
+type errorView struct {
+	Status int
+	Title  string
+	Detail string // what the error says itself, in English
+	Advice string
+	Fields []webhook.FieldError
+	Retry  string // where to try again; empty: that would not help
+}
+
+// failures says of each status what has happened and what helps.
+var failures = map[int][2]string{
+	http.StatusBadRequest:            {words("This cannot be done as it was sent"), words("Go back, change what is named below and send it again.")},
+	http.StatusUnauthorized:          {words("Your session has ended"), words("Sign in and try again.")},
+	http.StatusForbidden:             {words("You may not do this"), words("Nothing was changed.")},
+	http.StatusNotFound:              {words("There is no such page"), words("The link may be old, or what it led to is past its retention.")},
+	http.StatusMethodNotAllowed:      {words("This address does not take that kind of request"), words("Go back and use the button or the form on the page.")},
+	http.StatusConflict:              {words("It has changed in the meantime"), words("Nothing was changed. Look at the newest state and decide again.")},
+	http.StatusRequestEntityTooLarge: {words("Too much was sent at once"), words("Send less and try again.")},
+	http.StatusTooManyRequests:       {words("Too many tries"), words("Wait a little and try again.")},
+	http.StatusServiceUnavailable:    {words("This is not known just now"), words("A store does not answer. Notifications are not lost; this page comes back by itself.")},
+	http.StatusInternalServerError:   {words("Something of ours is broken"), words("It has been noted. Tell us the request's id if it goes on.")},
+}
+
+// renderError is web.Surface.Render: every error of the surface, as a page.
+func (s *surface) renderError(w http.ResponseWriter, r *http.Request, status int, e *webhook.Error) {
+	q := requestOf(r.Context())
+	if q == nil {
+		q = s.newRequest(r)
+	}
+	known, ok := failures[status]
+	if !ok {
+		known = failures[http.StatusInternalServerError]
+	}
+	secureHeaders(w.Header())
+	v := errorView{Status: status, Title: q.T(known[0]), Advice: q.T(known[1]), Detail: e.Message, Fields: e.Fields}
+	if status >= http.StatusInternalServerError && r.Method == http.MethodGet {
+		v.Retry = r.URL.RequestURI()
+	}
+	if err := q.renderStatus(w, r, status, "error", v); err != nil {
+		s.Log.ErrorContext(r.Context(), "the error page failed", "error", err)
+		http.Error(w, known[0], status)
+	}
+}

@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// fact is a value with the time it is of. A value that could not be read just
+// now is the last one that could; before the first one it is not Known, and
+// must be shown as a dash, never as its zero.
+type fact[T any] struct {
+	Value T
+	At    time.Time
+	Known bool
+	Fresh bool  // read for this very page
+	Err   error // why not, for the log
+}
+
+// memory keeps the last known values of this process.
+type memory struct {
+	mu     sync.Mutex
+	values map[string]remembered
+}
+
+type remembered struct {
+	value any
+	at    time.Time
+}
+
+// maxRemembered bounds the memory; the oldest half goes when it is reached.
+const maxRemembered = 4096
+
+func newMemory() *memory { return &memory{values: map[string]remembered{}} }
+
+// recall reads a value, and falls back on the last one of the same key when
+// that fails or does not answer before ctx ends.
+func recall[T any](ctx context.Context, m *memory, key string, read func(context.Context) (T, error)) fact[T] {
+	value, err := patiently(ctx, read)
+	now := time.Now()
+	if err == nil {
+		m.put(key, remembered{value, now})
+		return fact[T]{Value: value, At: now, Known: true, Fresh: true}
+	}
+	f := fact[T]{Err: err}
+	if last, ok := m.get(key); ok {
+		f.Value, f.At, f.Known = last.value.(T), last.at, true
+	}
+	return f
+}
+
+// patiently runs read until ctx ends, even if read does not heed it.
+func patiently[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if v := recover(); v != nil {
+				a.err = fmt.Errorf("panic: %v", v)
+			}
+			done <- a
+		}()
+		a.value, a.err = read(ctx)
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		var zero T
+		return zero, errors.Join(errors.New("no answer in time"), context.Cause(ctx))
+	}
+}
+
+func (m *memory) get(key string) (remembered, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.values[key]
+	return r, ok
+}
+
+func (m *memory) put(key string, r remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.values) >= maxRemembered {
+		oldest := r.at.Add(-time.Minute)
+		for k, v := range m.values {
+			if v.at.Before(oldest) || len(m.values) >= maxRemembered {
+				delete(m.values, k)
+			}
+		}
+	}
+	m.values[key] = r
+}
+
+// together runs every read at once and waits for all of them.
+func together(reads ...func()) {
+	var wait sync.WaitGroup
+	for _, read := range reads {
+		wait.Go(read)
+	}
+	wait.Wait()
+}

@@ -1,0 +1,104 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"ledgerhook/web"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// parts are the templates that every page is put together with.
+var parts = []string{"layout.html", "components.html"}
+
+// pages are the parsed templates: of each file in templates/ one for each
+// language, inside the layout.
+type pages struct {
+	byName map[string]map[string]*template.Template // page, then locale
+}
+
+func loadPages() (*pages, error) {
+	sources, err := fs.Sub(templateFiles, "templates")
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Glob(sources, "*.html")
+	if err != nil {
+		return nil, err
+	}
+	p := &pages{byName: map[string]map[string]*template.Template{}}
+	for _, locale := range locales {
+		base, err := template.New("").Funcs(functions(locale)).ParseFS(sources, parts...)
+		if err != nil {
+			return nil, fmt.Errorf("parse the layout: %w", err)
+		}
+		for _, file := range files {
+			if slices.Contains(parts, file) {
+				continue
+			}
+			t, err := template.Must(base.Clone()).ParseFS(sources, file)
+			if err != nil {
+				return nil, fmt.Errorf("parse %s: %w", file, err)
+			}
+			name := strings.TrimSuffix(file, path.Ext(file))
+			if p.byName[name] == nil {
+				p.byName[name] = map[string]*template.Template{}
+			}
+			p.byName[name][locale] = t
+		}
+	}
+	return p, nil
+}
+
+// frame is what every template is executed with: who asks, and the page's own
+// view in View.
+type frame struct {
+	*request
+	View      any
+	RequestID string
+	Nav       []navGroup
+}
+
+// Asset is the address of a static file, with the hash of its content.
+func (f frame) Asset(name string) string {
+	return f.Base() + "/static/" + f.surface.assets.hashed[name]
+}
+
+// CanFind reports whether the surface has a page that finds anything.
+func (f frame) CanFind() bool { return f.surface.has("GET " + f.Base() + "/find") }
+
+// HasAccount reports whether the surface has a page about oneself.
+func (f frame) HasAccount() bool { return f.surface.has("GET " + f.Base() + "/account") }
+
+// render answers with the template of a page, status 200.
+func (q *request) render(w http.ResponseWriter, r *http.Request, name string, view any) error {
+	return q.renderStatus(w, r, http.StatusOK, name, view)
+}
+
+// renderStatus answers with the template of a page. An error means that
+// nothing was written.
+func (q *request) renderStatus(w http.ResponseWriter, r *http.Request, status int, name string, view any) error {
+	t := q.surface.pages.byName[name][q.Locale]
+	if t == nil {
+		return fmt.Errorf("there is no template %s", name)
+	}
+	var body bytes.Buffer
+	f := frame{request: q, View: view, RequestID: web.RequestID(r.Context()), Nav: q.navigation(r.URL.Path)}
+	if err := t.ExecuteTemplate(&body, "layout", f); err != nil {
+		return fmt.Errorf("render the page %s: %w", name, err)
+	}
+	q.note(r.Context())
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // fails only when the client is gone
+	return nil
+}

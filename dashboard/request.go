@@ -1,0 +1,226 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// request is who asks for a page and how it is to look. Pages get it ready;
+// only the error page can meet one that nobody was identified for.
+type request struct {
+	surface *surface
+	Session partners.Session // zero: not signed in
+	User    partners.Person
+	Locale  string // en, vi or zh
+	Theme   string // auto, light or dark
+	Path    string // with its query, to come back to
+	Now     time.Time
+	stale   bool // who it is could not be looked up just now, and was known a moment ago
+}
+
+type requestKey struct{}
+
+// requestOf is the request of a handler below surface.handler.
+func requestOf(ctx context.Context) *request {
+	q, _ := ctx.Value(requestKey{}).(*request)
+	return q
+}
+
+const (
+	themeCookie  = "ledgerhook_theme"
+	localeCookie = "ledgerhook_lang"
+)
+
+var (
+	themes  = []string{"auto", "light", "dark"}
+	locales = []string{english, vietnamese, chinese}
+)
+
+func (s *surface) newRequest(r *http.Request) *request {
+	q := &request{surface: s, Locale: english, Theme: oneOf(themes, cookie(r, themeCookie)), Path: r.URL.RequestURI(), Now: time.Now()}
+	if s.name == portalSurface {
+		q.Locale = oneOf(locales, cookie(r, localeCookie), preferredLocale(r.Header.Get("Accept-Language")))
+	}
+	return q
+}
+
+// oneOf is the first of wanted that is allowed, else the first allowed.
+func oneOf(allowed []string, wanted ...string) string {
+	for _, w := range wanted {
+		for _, a := range allowed {
+			if w == a {
+				return a
+			}
+		}
+	}
+	return allowed[0]
+}
+
+func cookie(r *http.Request, name string) string {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// sessionCookie is the name of the cookie that holds the token of a session.
+func (s *surface) sessionCookie() string { return "ledgerhook_" + s.name }
+
+// setCookie gives the browser a cookie that scripts do not see. A life of 0
+// ends with the browser, a negative one deletes the cookie.
+func (s *surface) setCookie(w http.ResponseWriter, r *http.Request, name, value, path string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure(r),
+	})
+}
+
+// secure reports whether the browser speaks https with us, itself or through
+// a proxy that says so.
+func (s *surface) secure(r *http.Request) bool {
+	return s.Secure || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+// identify finds out whose session the request belongs to. While the ledger
+// is away, who was there a moment ago may go on reading.
+func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may right) error {
+	token := cookie(r, s.sessionCookie())
+	if token == "" || strings.HasPrefix(r.URL.Path, s.base+"/static/") {
+		return nil
+	}
+	type known struct {
+		session partners.Session
+		person  partners.Person
+		found   bool
+	}
+	hash := partners.HashPageToken(token)
+	who := recall(ctx, s.memory, "session/"+string(hash), func(ctx context.Context) (known, error) {
+		session, person, found, err := s.Ledger.Session(ctx, hash, q.Now)
+		return known{session, person, found}, err
+	})
+	if !who.Fresh {
+		reading := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if !who.Known || !reading || q.Now.Sub(who.At) > staleSession {
+			if may == mayAnyone {
+				return nil
+			}
+			return &webhook.Error{Kind: webhook.KindUnavailable, Message: "who you are cannot be looked up just now", Err: who.Err}
+		}
+		q.stale = true
+	}
+	if who.Value.found && who.Value.session.Live(q.Now) && who.Value.person.IsOperator() == (s.name == opsSurface) {
+		q.Session, q.User = who.Value.session, who.Value.person
+	}
+	return nil
+}
+
+// staleSession is how long somebody may go on reading while the ledger cannot
+// say whether his session was ended.
+const staleSession = 5 * time.Minute
+
+// SignedIn reports whether it is known who asks.
+func (q *request) SignedIn() bool { return q.User.ID != "" }
+
+// Locales are what the language form offers.
+func (q *request) Locales() []string { return locales }
+
+// Ops reports whether the page is one of the operators'.
+func (q *request) Ops() bool { return q.surface.name == opsSurface }
+
+// Base is the path that the surface's pages begin with.
+func (q *request) Base() string { return q.surface.base }
+
+// CanAct reports whether who asks may change something.
+func (q *request) CanAct() bool { return q.SignedIn() && q.User.CanAct() && !q.stale }
+
+// CanAdminister reports whether who asks may say who may do what.
+func (q *request) CanAdminister() bool { return q.SignedIn() && q.User.CanAdminister() && !q.stale }
+
+// Stale reports whether the ledger could not be asked who this is.
+func (q *request) Stale() bool { return q.stale }
+
+func (q *request) may(what right) bool {
+	switch what {
+	case mayAnyone:
+		return true
+	case mayRead:
+		return q.SignedIn()
+	case mayAct:
+		return q.SignedIn() && q.User.CanAct()
+	case mayAdminister:
+		return q.SignedIn() && q.User.CanAdminister()
+	case mayAudit:
+		return q.SignedIn() && q.User.CanAudit()
+	}
+	return false
+}
+
+// forbidden says which right is missing.
+func (q *request) forbidden(what right) error {
+	need := map[right]string{
+		mayAct:        words("your role reads; ask an administrator for one that may act"),
+		mayAdminister: words("only an administrator may do this"),
+		mayAudit:      words("only an auditor or an administrator may see this"),
+	}[what]
+	return &webhook.Error{Kind: webhook.KindForbidden, Message: q.T(need)}
+}
+
+// audit is the start of an entry of the audit log about what who asks does.
+func (q *request) audit(action string) partners.AuditEntry {
+	return partners.AuditEntry{At: q.Now, Actor: q.User.Actor(), Action: action, PartnerCode: q.User.PartnerCode}
+}
+
+// toSignIn leads to the sign-in page, and back after it.
+func (s *surface) toSignIn(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodGet || strings.HasSuffix(r.URL.Path, "/live") {
+		return &webhook.Error{Kind: webhook.KindUnauthenticated, Message: "your session has ended; sign in and try again"}
+	}
+	target := s.base + "/login"
+	if r.URL.RequestURI() != s.base {
+		target += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
+	}
+	http.Redirect(w, r, target, http.StatusSeeOther)
+	return nil
+}
+
+// localTarget is where a form may lead to: a path of this surface, else its
+// first page.
+func (s *surface) localTarget(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || strings.ContainsAny(path, "\\\r\n") ||
+		u.Path != s.base && !strings.HasPrefix(u.Path, s.base+"/") || strings.Contains(u.Path, "..") {
+		return s.base
+	}
+	return u.RequestURI()
+}
+
+// savePreferences keeps theme and language in cookies and leads back.
+func (s *surface) savePreferences(w http.ResponseWriter, r *http.Request, _ *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	const year = 365 * 24 * time.Hour
+	for field, allowed := range map[string][]string{"theme": themes, "lang": locales} {
+		if value := r.PostForm.Get(field); value != "" {
+			name := map[string]string{"theme": themeCookie, "lang": localeCookie}[field]
+			s.setCookie(w, r, name, oneOf(allowed, value), "/", year)
+		}
+	}
+	http.Redirect(w, r, s.localTarget(r.PostForm.Get("back")), http.StatusSeeOther)
+	return nil
+}
+
+// note adds who asked to the request's log event.
+func (q *request) note(ctx context.Context) {
+	if q.SignedIn() {
+		web.Note(ctx, userAttr(q.User))
+	}
+}

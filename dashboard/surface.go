@@ -1,0 +1,92 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+const (
+	opsSurface    = "ops"
+	portalSurface = "portal"
+
+	readLimit = 2 * time.Second  // of a page that reads
+	actLimit  = 10 * time.Second // of a form that acts
+	formLimit = 1 << 20          // bytes of a form
+)
+
+// surface is one of the two: its pages, its menu, and what both share.
+type surface struct {
+	*Dashboard
+	name, base string
+	groups     []navGroup
+	routes     []route
+}
+
+// contentPolicy lets a page load from its own surface only, and nothing inline.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// handler serves the surface's routes, its own 404 and 405 included.
+func (s *surface) handler() http.Handler {
+	mux := http.NewServeMux()
+	shape := web.Surface{Name: s.name, Log: s.Log, Metrics: s.Metrics, Render: s.renderError}
+	for _, rt := range s.routes {
+		mux.Handle(rt.pattern, shape.Handle(func(w http.ResponseWriter, r *http.Request) error { return s.serve(w, r, rt) }))
+	}
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(shape.Handle(func(http.ResponseWriter, *http.Request) error {
+		return &webhook.Error{Kind: webhook.KindForbidden, Message: "the form was sent from another site; open the page here and send it again"}
+	}))
+	inner := guard.Handler(shape.Mux(mux))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secureHeaders(w.Header())
+		q := s.newRequest(r)
+		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, q)))
+	})
+}
+
+func secureHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+// serve answers r with the route's page, to who may see it and in time.
+func (s *surface) serve(w http.ResponseWriter, r *http.Request, rt route) error {
+	q := requestOf(r.Context())
+	limit := readLimit
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		limit = actLimit
+		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
+	if err := s.identify(ctx, r, q, rt.may); err != nil {
+		return err
+	}
+	if rt.may != mayAnyone && !q.SignedIn() {
+		return s.toSignIn(w, r)
+	}
+	if !q.may(rt.may) {
+		return q.forbidden(rt.may)
+	}
+	if !streams(rt.pattern) {
+		r = r.WithContext(ctx)
+	}
+	return rt.page(w, r, q)
+}
+
+// streams reports whether the answer goes on for longer than a page's.
+func streams(pattern string) bool {
+	return strings.HasSuffix(pattern, "/live") || strings.HasSuffix(pattern, ".csv")
+}
