@@ -49,6 +49,7 @@ type App struct {
 	queue    *queue.Queue
 	keys     *keyring
 	composer *delivery.Composer
+	worker   *delivery.Worker // nil without its role
 
 	admission *delivery.Admission
 
@@ -240,6 +241,11 @@ func (a *App) serve(context.Context) error {
 	if a.config.Roles.API {
 		internal.Handle("/internal/v1/", a.internalAPI())
 		if err := a.mountPartnerAPI(public); err != nil {
+			return err
+		}
+	}
+	if a.config.Roles.Dashboard {
+		if err := a.mountDashboard(internal, public); err != nil {
 			return err
 		}
 	}

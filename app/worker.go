@@ -38,6 +38,7 @@ func (a *App) startWorker(ctx context.Context) error {
 		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy, Timeout: a.config.Timeout,
 		Metrics: a.deliveryMetrics, Log: a.log,
 	})
+	a.worker = worker
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
 	keeper := &delivery.Keeper{Books: a.ledger, Epochs: a.ledger, Queue: a.queue, Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
 	a.background("stop keeping", keeper.Run)

@@ -1,0 +1,40 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+
+	"ledgerhook/dashboard"
+)
+
+// mountDashboard mounts the operators' pages on the internal listener and the
+// partners' on the public one.
+func (a *App) mountDashboard(internal, public *http.ServeMux) error {
+	var settings []dashboard.Setting
+	for _, v := range a.config.Masked() {
+		settings = append(settings, dashboard.Setting{Name: v.Name, Value: v.Text, Default: v.Default, Meaning: v.Meaning, Secret: v.Secret})
+	}
+	pages, err := dashboard.New(dashboard.Options{
+		Ledger: a.ledger, Box: a.box, Queue: a.queue, Metrics: a.webMetrics, Log: a.log, Version: a.version,
+		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(),
+		Settings: settings, Health: a.health, Slots: a.slots,
+	})
+	if err != nil {
+		return err
+	}
+	ops, portal := pages.Ops(), pages.Portal()
+	internal.Handle("/ops", ops)
+	internal.Handle("/ops/", ops)
+	public.Handle("/portal", portal)
+	public.Handle("/portal/", portal)
+	return nil
+}
+
+// slots are what this process can send at once and what it sends; without a
+// worker nothing is known of them.
+func (a *App) slots() (busy, total int, known bool) {
+	if a.worker == nil {
+		return 0, 0, false
+	}
+	return a.worker.InFlight(), a.config.Concurrency, true
+}
