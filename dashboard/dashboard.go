@@ -7,7 +7,6 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,11 +37,11 @@ type Options struct {
 	PublicURL string
 	// Settings is the effective configuration, secrets masked.
 	Settings []Setting
-	// Checks are asked whether the process can work, as /readyz is.
-	Checks func(context.Context) []Check
-	// Slots are how many deliveries this process sends at once and how many of
-	// them are taken; nil: it has no worker.
-	Slots func() (busy, total int)
+	// Health is what /readyz answers from.
+	Health *web.Health
+	// Slots are how many deliveries this process sends and can send at once;
+	// known is false in one without a worker.
+	Slots func() (busy, total int, known bool)
 }
 
 // Setting is one value of the effective configuration as it is shown.
@@ -50,9 +49,6 @@ type Setting struct {
 	Name, Value, Default, Meaning string
 	Secret                        bool // Value is masked
 }
-
-// Check is what one readiness check found; an empty Error is well.
-type Check struct{ Name, Error string }
 
 // Dashboard holds both surfaces. It is safe for concurrent use.
 type Dashboard struct {
@@ -68,7 +64,7 @@ type Dashboard struct {
 // New prepares every template and asset; an error means that one of them is
 // wrong or an option is missing.
 func New(o Options) (*Dashboard, error) {
-	if o.Ledger == nil || o.Box == nil || o.Queue == nil || o.Log == nil {
+	if o.Ledger == nil || o.Box == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
 		return nil, errors.New("make the pages: an option is missing")
 	}
 	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), started: time.Now()}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
 )
 
 // hub asks once a second what is new, of each subject once however many pages
