@@ -34,6 +34,9 @@ type Options struct {
 	Version string // of the program, for User-Agent and metrics
 	// Drain is how long a stop waits for what is being sent; 0: 20 s.
 	Drain time.Duration
+	// FirstLogin is told of the first operator's password when it was
+	// generated: once in a ledger's life, and before anything else can fail.
+	FirstLogin func(FirstLogin)
 }
 
 // App is a running process of the gateway.
@@ -42,6 +45,7 @@ type App struct {
 	log     *slog.Logger
 	version string
 	drain   time.Duration
+	first   func(FirstLogin)
 
 	token    string
 	box      *signer.Box
@@ -72,9 +76,9 @@ type App struct {
 // had begun when it fails is taken down again. What can fail without writing
 // anything comes first: a port that is taken, a store that cannot be reached.
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
-	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), failed: make(chan struct{}), health: &web.Health{}}
+	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), first: o.FirstLogin, failed: make(chan struct{}), health: &web.Health{}}
 	for _, step := range []func(context.Context) error{
-		a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.outliveWorker, a.startWorker, a.serve,
+		a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))

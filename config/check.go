@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -26,7 +27,7 @@ func (c Config) check(bad map[string]string) {
 		"REDIS_URL":                       c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "redis-sentinel", "redis-cluster"),
 		"ENVIRONMENT":                     c.Environment == Production || c.Environment == Sandbox,
 		"TOKEN":                           allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
-		"ADMIN_PASSWORD":                  allRunes(c.AdminPassword, func(r rune) bool { return r >= ' ' && r != 0x7f }),
+		"ADMIN_PASSWORD":                  c.AdminPassword == "" || isPassword(c.AdminPassword),
 		"DELIVERY_RETRY":                  validRetry(c.Retry),
 		"DELIVERY_TIMEOUT":                between(c.Timeout, minTimeout, maxTimeout),
 		"WORKER_CONCURRENCY":              between(c.Concurrency, 1, maxConcurrency),
@@ -100,6 +101,13 @@ func validRetry(waits []time.Duration) bool {
 		}
 	}
 	return len(waits) >= 1 && len(waits) <= maxRetries
+}
+
+// isPassword reports whether the pages could take p as a password. What else
+// they ask of one is checked where it is first used.
+func isPassword(p string) bool {
+	n := utf8.RuneCountInString(p)
+	return n >= 8 && n <= 200 && allRunes(p, func(r rune) bool { return r >= ' ' && r != 0x7f })
 }
 
 func allRunes(s string, ok func(rune) bool) bool {

@@ -43,7 +43,7 @@ type Config struct {
 
 	MasterKey     []byte `env:"MASTER_KEY" key:"masterKey" secret:"all" want:"base64 of exactly 32 bytes (openssl rand -base64 32 makes one)" about:"encrypts secrets and private keys at rest; required with postgres://, else generated into the data directory"`
 	Token         string `env:"TOKEN" key:"token" secret:"all" want:"printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
-	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"text without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
+	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"8 to 200 characters without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
 
 	AllowCIDRs  []netip.Prefix  `env:"DELIVERY_ALLOW_CIDRS" key:"delivery.allowCidrs" want:"a list of networks such as 127.0.0.0/8,fd00::/8" about:"networks that deliveries may reach although they are not public, with http, any port and literal addresses"`
 	Retry       []time.Duration `env:"DELIVERY_RETRY" key:"delivery.retry" envDefault:"0s,5s,30s,2m,5m,15m,30m,1h,2h,4h,8h,12h,24h,24h" want:"1 to 50 waits such as 0s,5s,2m, each at most 720h, only the first may be 0s" about:"waits before each attempt, spread by 20 % both ways"`

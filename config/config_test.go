@@ -120,7 +120,7 @@ func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:p@h/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,
-		"TOKEN": "tok", "ADMIN_PASSWORD": "pw", "SMTP_URL": "smtp://h",
+		"TOKEN": "tok", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h",
 	}
 	var environ []string
 	var yaml strings.Builder
@@ -136,7 +136,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 	for name, cfg := range map[string]Config{"environment": load(t, "", environ...), "file": load(t, yaml.String())} {
 		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 ||
-			cfg.Token != "tok" || cfg.AdminPassword != "pw" || cfg.SMTPURL != "smtp://h" {
+			cfg.Token != "tok" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" {
 			t.Errorf("from the %s: %v", name, cfg)
 		}
 	}
@@ -177,7 +177,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"public URL with port 0", "", "LEDGERHOOK_PUBLIC_URL=https://a:0", "without a path"},
 		{"master key", "", "LEDGERHOOK_MASTER_KEY=c2hvcnQ=", "must be base64 of exactly 32 bytes"},
 		{"token", "", "LEDGERHOOK_TOKEN=a b", "must be printable ASCII"},
-		{"admin password", "", "LEDGERHOOK_ADMIN_PASSWORD=a\tb", "without control characters"},
+		{"admin password", "", "LEDGERHOOK_ADMIN_PASSWORD=secret\twords", "without control characters"},
+		{"short admin password", "", "LEDGERHOOK_ADMIN_PASSWORD=seven77", "8 to 200 characters"},
 		{"CIDR without length", "", "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=10.0.0.1", "must be a list of networks"},
 		{"mapped CIDR", "", "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=::ffff:10.0.0.0/104", "must be a list of networks"},
 		{"retry unit", "", "LEDGERHOOK_DELIVERY_RETRY=0s,5", "must be 1 to 50 waits"},
@@ -244,7 +245,7 @@ func TestAnEmptyFileIsFine(t *testing.T) {
 	load(t, "delivery:\n")
 }
 
-const secret = "s3cr3t"
+const secret = "s3cr3t-w0rds"
 
 func TestSecretsNeverAppear(t *testing.T) {
 	cfg := load(t, "",

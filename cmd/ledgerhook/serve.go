@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ func (c *cli) serve() *cobra.Command {
 				return err
 			}
 			log := c.logger(cfg)
-			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version})
+			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version, FirstLogin: c.showFirstLogin})
 			if err != nil {
 				return err
 			}
@@ -68,4 +69,12 @@ func (c *cli) serve() *cobra.Command {
 	}
 	configFlag(cmd, &file)
 	return cmd
+}
+
+// showFirstLogin prints the only copy of a password that was just generated. It
+// goes past the log, which others keep and read.
+func (c *cli) showFirstLogin(l app.FirstLogin) {
+	line := strings.Repeat("=", 64)
+	fmt.Fprintf(c.err, "\n%s\n  First sign-in   %s\n  username        %s\n  password        %s\n\n"+
+		"  Shown this once. Change it there under \"Account\".\n%s\n\n", line, l.URL, l.Username, l.Password, line)
 }

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// firstUsername is the first operator's.
+const firstUsername = "admin"
+
+// FirstLogin is how the first operator signs in.
+type FirstLogin struct {
+	URL      string // of the page
+	Username string
+	Password string // kept nowhere
+}
+
+// openPeople makes the first operator of a ledger that has none, with the
+// password of the configuration or one that is generated and told once.
+func (a *App) openPeople(ctx context.Context) error {
+	if !a.config.Roles.Dashboard {
+		return nil
+	}
+	has, err := a.ledger.HasOperator(ctx)
+	if err != nil {
+		return fmt.Errorf("look for an operator: %w", err)
+	}
+	if has {
+		return nil
+	}
+	password := a.config.AdminPassword
+	if password == "" {
+		password = newPassword()
+	} else if err := partners.CheckNewPassword(firstUsername, password); err != nil {
+		return fmt.Errorf("the settings: LEDGERHOOK_ADMIN_PASSWORD: %w", err)
+	}
+	hash, err := partners.HashPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	admin := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: firstUsername, Name: "Administrator", Role: partners.RoleAdmin, CreatedAt: time.Now()}
+	created, err := a.ledger.CreateFirstOperator(ctx, admin, hash)
+	if err != nil {
+		return fmt.Errorf("make the first operator: %w", err)
+	}
+	if created && a.config.AdminPassword == "" && a.first != nil {
+		a.first(FirstLogin{URL: a.InternalURL() + "/ops/login", Username: firstUsername, Password: password})
+	}
+	return nil
+}
+
+// newPassword returns 100 random bits in five groups that can be typed.
+func newPassword() string {
+	text := strings.ToLower(rand.Text())
+	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20]
+}
