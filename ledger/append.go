@@ -391,36 +391,6 @@ func (b *batch) appendTo(ctx context.Context) error {
 	return b.answerStored(ctx)
 }
 
-// findBusySubjects reads which subjects of the batch's events have unfinished
-// deliveries at ordered endpoints.
-func (b *batch) findBusySubjects(ctx context.Context) error {
-	var asked []subject
-	for _, op := range b.fresh() {
-		for _, endpoint := range op.append.endpoints {
-			if w := b.windows[endpoint.ID]; w != nil && w.Ordered {
-				asked = append(asked, subject{endpoint.ID, op.append.Event.Subject})
-			}
-		}
-	}
-	return b.findBusy(ctx, asked)
-}
-
-// findBusy reads which of the asked subjects have unfinished deliveries.
-func (b *batch) findBusy(ctx context.Context, asked []subject) error {
-	b.busy = map[subject]bool{}
-	if len(asked) == 0 {
-		return nil
-	}
-	t := new(text).add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (VALUES ")
-	return t.rows(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
-		query(ctx, b.tx, func(rows *sql.Rows) error {
-			var s subject
-			err := rows.Scan(&s.endpointID, &s.name)
-			b.busy[s] = true
-			return err
-		})
-}
-
 // place numbers a delivery and gives it a slot, or a place in the backlog.
 func (b *batch) place(w *window, a *appendOp) newDelivery {
 	if a.Event.Test { // outside the sequence and past the gate: it asks whether the receiver is there
@@ -442,16 +412,6 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 	w.waits(d.lane, 1)
 	w.wake(b.now.Add(time.Second)) // it may wait for a gate that no record opens, while a retry is due much later
 	return d
-}
-
-// laneOfNext is the lane of the next delivery of a subject, which is busy from
-// then on. What has no subject has no order.
-func (b *batch) laneOfNext(s subject) int {
-	if b.busy[s] {
-		return laneBlocked
-	}
-	b.busy[s] = s.name != ""
-	return laneFirst
 }
 
 func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.State) webhook.Delivery {

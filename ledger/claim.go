@@ -108,6 +108,11 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 	})
 }
 
+// takenBack is what becomes of a queued delivery whose ticket is void, beside
+// its state: the attempt that it was queued for is made another time.
+const takenBack = `queued_at = NULL, generation = generation + 1, next_trigger = CASE WHEN next_trigger <> 'probe' THEN next_trigger
+	WHEN attempts = 0 THEN trigger ELSE 'retry' END`
+
 // returnTicket puts a queued delivery back into its window's backlog.
 func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error {
 	w, err := b.window(ticket.EndpointID)
@@ -122,10 +127,8 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 	var lane int
 	var partner, subject string
 	var trigger webhook.Trigger
-	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = $1, due_at = $2, finished_at = $3, queued_at = NULL,
-		generation = generation + 1, reason = $4, next_trigger = CASE WHEN next_trigger <> 'probe' THEN next_trigger
-		WHEN attempts = 0 THEN trigger ELSE 'retry' END WHERE id = $5 AND generation = $6 AND state = 'queued'
-		RETURNING lane, partner_code, subject, trigger`,
+	err = b.tx.QueryRowContext(ctx, "UPDATE deliveries SET state = $1, due_at = $2, finished_at = $3, reason = $4, "+takenBack+
+		" WHERE id = $5 AND generation = $6 AND state = 'queued' RETURNING lane, partner_code, subject, trigger",
 		string(state), due, finished, reasonOf(state), ticket.DeliveryID, ticket.Generation).Scan(&lane, &partner, &subject, &trigger)
 	if err == sql.ErrNoRows {
 		return nil // claimed or moved on meanwhile

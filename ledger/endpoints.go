@@ -172,7 +172,8 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
 // change may set what belongs to the endpoint itself, and of its window
-// MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered.
+// MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered. Order
+// takes hold of what is unfinished, too; of more than 20,000 it is a Conflict.
 func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
 	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
@@ -185,8 +186,8 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 		if err := change(&e); err != nil {
 			return err
 		}
-		if w.Ordered && !e.Window.Ordered {
-			if err := b.freeAll(ctx, w); err != nil {
+		if e.Window.Ordered && !w.Ordered {
+			if err := b.keepOrder(ctx, w); err != nil {
 				return err
 			}
 		}
@@ -201,18 +202,6 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 		return err
 	})
 	return e, err
-}
-
-// freeAll lets go what waits for its order at an endpoint that keeps none any more.
-func (b *batch) freeAll(ctx context.Context, w *window) error {
-	result, err := b.tx.ExecContext(ctx, "UPDATE deliveries SET lane = 0 WHERE endpoint_id = $1 AND lane = 3 AND due_at IS NOT NULL", w.EndpointID)
-	if err != nil {
-		return err
-	}
-	n, err := result.RowsAffected()
-	w.waits(laneBlocked, -int(n))
-	w.waits(laneFirst, int(n))
-	return err
 }
 
 func (l *Ledger) endpointIn(ctx context.Context, b *batch, w *window) (e webhook.Endpoint, err error) {

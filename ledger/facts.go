@@ -24,9 +24,6 @@ func (b *batch) count(partner, name string, n int) {
 	b.facts[fact{partner, name}] += n
 }
 
-// subject is what an ordered endpoint keeps in order.
-type subject struct{ endpointID, name string }
-
 // ended counts a delivery that has ended and lets the next of its subject go.
 // Tests are outside all counts.
 func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.State, endpointID, name string) {
@@ -37,34 +34,6 @@ func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.Sta
 	if name != "" {
 		b.freed = append(b.freed, subject{endpointID, name})
 	}
-}
-
-// unblock moves, for every subject of which a delivery has ended, the first of
-// those that are left to where it can be admitted.
-func (b *batch) unblock(ctx context.Context) error {
-	slices.SortFunc(b.freed, func(x, y subject) int {
-		return cmp.Or(cmp.Compare(x.endpointID, y.endpointID), cmp.Compare(x.name, y.name))
-	})
-	for _, s := range slices.Compact(b.freed) {
-		w := b.windows[s.endpointID]
-		if w == nil {
-			continue
-		}
-		result, err := b.tx.ExecContext(ctx, `UPDATE deliveries SET lane = 0 WHERE lane = 3 AND due_at IS NOT NULL AND id =
-			(SELECT id FROM deliveries WHERE endpoint_id = $1 AND subject = $2 AND subject <> '' AND finished_at = 0
-			ORDER BY sequence LIMIT 1)`, s.endpointID, s.name)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
-		w.waits(laneBlocked, -int(n))
-		w.waits(laneFirst, int(n))
-		w.wake(b.now)
-	}
-	return nil
 }
 
 const hourMicros = 3600_000_000

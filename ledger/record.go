@@ -20,7 +20,7 @@ type recordOp struct {
 	trigger webhook.Trigger
 	partner string
 	subject string
-	replay  bool
+	lane    int // in which it waits if it does
 }
 
 // Record implements delivery.Ledger. It is fenced by the delivery's
@@ -69,11 +69,12 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
 		last_us = v.column12, last_at = ?, generation = generation + 1, queued_at = NULL,
-		lane = CASE WHEN replay_of = '' THEN ? ELSE lane END, next_trigger = ? FROM `, micros(b.now), laneRetry, string(webhook.TriggerRetry))
+		lane = CASE WHEN replay_of <> '' OR lane = 3 AND v.column13 THEN lane ELSE ? END, next_trigger = ? FROM `, micros(b.now), laneRetry, string(webhook.TriggerRetry))
 	t.table(len(ordered), func(i int) []any {
 		r := ordered[i]
 		state, reason := r.Verdict.State, r.Verdict.Reason
-		if w := b.windows[r.EndpointID]; w != nil && w.Removed && state == webhook.Pending {
+		w := b.windows[r.EndpointID]
+		if w != nil && w.Removed && state == webhook.Pending {
 			state, reason = webhook.Cancelled, reasonRemoved // in flight when its endpoint went: no retry
 			r.Verdict = delivery.Verdict{State: state, Reason: reason}
 		}
@@ -83,19 +84,18 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 		}
 		a := r.Attempt
 		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
-			micros(a.StartedAt), a.Phases.Total.Microseconds()}
+			micros(a.StartedAt), a.Phases.Total.Microseconds(), w != nil && w.Ordered}
 	})
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'sending'
-		RETURNING id, trigger, partner_code, subject, replay_of <> ''`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
+		RETURNING id, trigger, partner_code, subject, lane`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
 	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
-		var id, partner, subject string
-		var trigger webhook.Trigger
-		var replay bool
-		if err := rows.Scan(&id, &trigger, &partner, &subject, &replay); err != nil {
+		var id string
+		var read recordOp
+		if err := rows.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane); err != nil {
 			return err
 		}
 		r := results[id]
-		r.counted, r.trigger, r.partner, r.subject, r.replay = true, trigger, partner, subject, replay
+		r.counted, r.trigger, r.partner, r.subject, r.lane = true, read.trigger, read.partner, read.subject, read.lane
 		return nil
 	})
 }
@@ -106,7 +106,7 @@ func (b *batch) settle(w *window, r *recordOp) {
 	isProbe := w.Breaker.Probe == r.DeliveryID
 	w.leave(r.DeliveryID)
 	if r.Verdict.State == webhook.Pending {
-		w.waits(laneOf(r), 1)
+		w.waits(r.lane, 1)
 		w.wake(r.Verdict.NextAt)
 	} else {
 		b.ended(r.trigger, r.partner, r.Verdict.State, r.EndpointID, r.subject)
@@ -121,14 +121,6 @@ func (b *batch) settle(w *window, r *recordOp) {
 	w.resize(r.Attempt)
 	w.judge(r.Result, isProbe, b.now)
 	b.observe(w, r)
-}
-
-// laneOf is the lane in which the delivery of a failed attempt waits.
-func laneOf(r *recordOp) int {
-	if r.replay {
-		return laneReplay
-	}
-	return laneRetry
 }
 
 // leave gives back the slot of a delivery.

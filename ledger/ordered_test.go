@@ -1,0 +1,379 @@
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+func order(e *webhook.Endpoint)    { e.Window.Ordered = true }
+func disorder(e *webhook.Endpoint) { e.Window.Ordered = false }
+
+// ordered is an endpoint that keeps order and has room for everything.
+func ordered(t *testing.T, b *ledgertest.Bench) webhook.Endpoint {
+	t.Helper()
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 32)
+	set(t, b, e.ID, order)
+	change(t, b, "UPDATE windows SET grown = 32")
+	return e
+}
+
+// about is an event of a subject.
+func about(subject, status string) delivery.NewEvent {
+	e := typed("acme", webhook.ProfileUpdated, subject, status)
+	e.Event.Subject = subject
+	return e
+}
+
+// tell appends events about subjects, one after the other, and returns their deliveries.
+func tell(t *testing.T, b *ledgertest.Bench, subjects ...string) (deliveries []string) {
+	t.Helper()
+	for i, s := range subjects {
+		deliveries = append(deliveries, store(t, b, about(s, fmt.Sprint("status ", i))).DeliveryIDs...)
+	}
+	return deliveries
+}
+
+// given checks which deliveries got tickets, and returns these in that order.
+func given(t *testing.T, b *ledgertest.Bench, want ...string) []delivery.Ticket {
+	t.Helper()
+	tickets := b.Tickets()
+	byID := map[string]delivery.Ticket{}
+	var got []string
+	for _, ticket := range tickets {
+		got = append(got, ticket.DeliveryID)
+		byID[ticket.DeliveryID] = ticket
+	}
+	slices.Sort(got)
+	if sorted := slices.Sorted(slices.Values(want)); !slices.Equal(got, sorted) {
+		t.Fatalf("admitted:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(sorted, "\n"))
+	}
+	tickets = nil
+	for _, id := range want {
+		tickets = append(tickets, byID[id])
+	}
+	return tickets
+}
+
+// waitsFor checks what a delivery waits for.
+func waitsFor(t *testing.T, b *ledgertest.Bench, id string, want webhook.WaitReason) {
+	t.Helper()
+	d := look(t, b, id)
+	reason, _ := d.WaitingFor(d.Window, time.Now())
+	same(t, "what "+id+" waits for", reason, want)
+}
+
+// Case 18 of the known ways to lose or double events.
+func TestVerifiedNeverOvertakesUnderReview(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		ordered(t, b)
+		review := store(t, b, about("account_1", "UNDER_REVIEW")).DeliveryIDs[0]
+		verified := store(t, b, about("account_1", "VERIFIED")).DeliveryIDs[0]
+		for try := range 3 {
+			ticket := given(t, b, review)[0]
+			job := take(t, b, ticket)
+			waitsFor(t, b, verified, webhook.WaitOrder)
+			other := store(t, b, about(fmt.Sprint("other_", try), "VERIFIED")).DeliveryIDs[0]
+			send(t, b, given(t, b, other), ok, delivered)
+			if try == 2 {
+				record(t, b, job, ok, delivered)
+				break
+			}
+			record(t, b, job, failed, retryAt(time.Now().Add(time.Hour)))
+			given(t, b)
+			allDue(t, b)
+			promote(t, b)
+		}
+		job := take(t, b, given(t, b, verified)[0])
+		same(t, "the trigger of what waited", job.Trigger, webhook.TriggerFirst)
+		record(t, b, job, ok, delivered)
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
+
+func TestAnAccountThatIsRejectedTwiceTellsSoTwice(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		ordered(t, b)
+		var want []string
+		for i, status := range []string{"REJECTED", "SUBMITTED", "REJECTED"} {
+			e := about("account_1", status)
+			e.DefaultKey, e.IdempotencyKey, e.Digest = true, fmt.Sprint(status, i), []byte(fmt.Sprint(status, i))
+			a := store(t, b, e)
+			same(t, "duplicate", a.Duplicate, false)
+			want = append(want, a.DeliveryIDs...)
+		}
+		same(t, "sent", strings.Join(drain(t, b), " "), strings.Join(want, " "))
+		for i, id := range want {
+			same(t, "sequence", look(t, b, id).Sequence, i+1)
+		}
+		b.CheckWindows(t)
+	})
+}
+
+func TestWhatEndsFreesItsSubject(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		e := ordered(t, b)
+		ids := tell(t, b, "a", "a", "a", "a", "a", "a")
+		send(t, b, given(t, b, ids[0]), failed, exhausted)
+		cancel := func(id string) {
+			t.Helper()
+			if err := b.CancelDelivery(t.Context(), id, "a mistake"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cancel(ids[2]) // blocked: nothing moves
+		job := take(t, b, given(t, b, ids[1])[0])
+		record(t, b, job, failed, retryAt(time.Now().Add(time.Hour)))
+		given(t, b)
+		cancel(ids[1]) // waits for its retry
+		given(t, b, ids[3])
+		cancel(ids[3]) // queued
+		ticket := given(t, b, ids[4])[0]
+		set(t, b, e.ID, pause)
+		refused(t, b, ticket) // handed back, which ends nothing
+		b.Settle()
+		waitsFor(t, b, ids[4], webhook.WaitPaused)
+		set(t, b, e.ID, resume)
+		send(t, b, given(t, b, ids[4]), webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))
+		send(t, b, given(t, b, ids[4]), ok, delivered)
+		send(t, b, given(t, b, ids[5]), ok, delivered)
+		b.CheckWindows(t)
+	})
+}
+
+// Everything of one batch: what ends, what comes and what waited.
+func TestASubjectsDeliveriesOfOneBatchKeepTheirOrder(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		ordered(t, b)
+		before := tell(t, b, "a", "b")
+		jobs := []delivery.Job{}
+		for _, ticket := range given(t, b, before...) {
+			jobs = append(jobs, take(t, b, ticket))
+		}
+		var events []delivery.NewEvent
+		for i := range 90 {
+			events = append(events, about([]string{"a", "b", "c"}[i%3], fmt.Sprint(i)))
+		}
+		var answers []delivery.Appended
+		b.TogetherIn(len(events)+2, func() {
+			go func() { answers, _ = b.AppendAll(t.Context(), events) }()
+			for _, job := range jobs {
+				go func() { _ = b.Record(t.Context(), result(job, ok, delivered)) }()
+			}
+		})
+		b.Settle()
+		sequence := map[string]int64{}
+		sent := 0
+		for tickets := b.Tickets(); len(tickets) > 0; tickets = b.Tickets() {
+			busy := map[string]bool{}
+			for _, ticket := range tickets {
+				job := take(t, b, ticket)
+				s := job.Event.Subject
+				if busy[s] || job.Delivery.Sequence <= sequence[s] {
+					t.Errorf("%d of subject %s is sent beside or after %d", job.Delivery.Sequence, s, sequence[s])
+				}
+				busy[s], sequence[s] = true, job.Delivery.Sequence
+				record(t, b, job, ok, delivered)
+				sent++
+			}
+		}
+		same(t, "sent", sent, len(events))
+		same(t, "answered", len(answers), len(events))
+		b.CheckWindows(t)
+	})
+}
+
+func TestOrderTakesHoldOfWhatIsUnfinished(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		change(t, b, "UPDATE windows SET grown = 6")
+		ids := tell(t, b, "a", "a", "a", "b", "b", "c", "a", "b", "d", "d")
+		tickets := given(t, b, ids[:6]...)
+		retried := take(t, b, tickets[0])
+		record(t, b, retried, failed, retryAt(time.Now().Add(time.Hour)))
+		tickets = append(tickets, given(t, b, ids[6])...)
+		sending := take(t, b, tickets[1])
+		done := take(t, b, tickets[3])
+		set(t, b, e.ID, order)
+		waitsFor(t, b, ids[0], webhook.WaitRetry)
+		for _, i := range []int{2, 4, 6, 7, 9} {
+			waitsFor(t, b, ids[i], webhook.WaitOrder)
+		}
+		for _, i := range []int{2, 4, 6} { // were queued
+			refused(t, b, tickets[i])
+			same(t, "attempts used", look(t, b, ids[i]).Attempts, 0)
+		}
+		b.CheckWindows(t)
+		given(t, b, ids[8]) // for d, who is the first of its subject
+
+		record(t, b, sending, failed, retryAt(time.Now())) // behind the retry of the one before it
+		waitsFor(t, b, ids[1], webhook.WaitOrder)
+		given(t, b)
+		record(t, b, done, ok, delivered)
+		given(t, b, ids[4])
+		allDue(t, b)
+		promote(t, b)
+		again := given(t, b, ids[0])
+		for _, id := range []string{ids[1], ids[2], ids[6]} {
+			send(t, b, again, ok, delivered)
+			again = given(t, b, id)
+		}
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
+
+func TestADeliveryInFlightWhenOrderBeginsIsFreedLikeOthers(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		ids := tell(t, b, "a", "a")
+		tickets := given(t, b, ids...)
+		first, second := take(t, b, tickets[0]), take(t, b, tickets[1])
+		set(t, b, e.ID, order)
+		record(t, b, first, ok, delivered)
+		record(t, b, second, failed, retryAt(time.Now())) // not behind anything any more
+		send(t, b, given(t, b, ids[1]), ok, delivered)
+
+		ids = tell(t, b, "a")
+		tickets = given(t, b, ids...)
+		first = take(t, b, tickets[0])
+		ids = append(ids, tell(t, b, "a")...)
+		set(t, b, e.ID, disorder)
+		second = take(t, b, given(t, b, ids[1])[0])
+		set(t, b, e.ID, order)
+		set(t, b, e.ID, disorder)
+		record(t, b, second, failed, retryAt(time.Now()))
+		send(t, b, given(t, b, ids[1]), ok, delivered)
+		record(t, b, first, ok, delivered)
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
+
+func TestWithoutOrderWhatWasBlockedIsReleasedInSteps(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		e := ordered(t, b)
+		const n = 601
+		var events []delivery.NewEvent
+		for i := range n {
+			events = append(events, about("a", fmt.Sprint(i)))
+		}
+		_, errs := b.AppendAll(t.Context(), events)
+		same(t, "refused", slices.ContainsFunc(errs, func(err error) bool { return err != nil }), false)
+		first := take(t, b, one(t, b))
+		set(t, b, e.ID, disorder)
+		same(t, "blocked after a step", windowOf(t, b, e.ID).WaitingBlocked, 100)
+		b.CheckWindows(t)
+		found, _, err := b.Deliveries(t.Context(), delivery.Filter{Limit: n})
+		if err != nil || slices.ContainsFunc(found, func(d delivery.Placed) bool { return d.Blocked }) {
+			t.Errorf("some say that they wait for their order (%v)", err)
+		}
+		record(t, b, first, ok, delivered)
+		w := windowOf(t, b, e.ID)
+		same(t, "blocked after another", w.WaitingBlocked, 0)
+		same(t, "admitted", w.Used, 32)
+		b.CheckWindows(t)
+	})
+}
+
+func TestOrderIsRefusedForTooMuchAtOnce(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		change(t, b, "UPDATE windows SET waiting_first = 20001")
+		_, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { order(e); return nil })
+		wantKind(t, err, webhook.KindConflict)
+		same(t, "ordered", windowOf(t, b, e.ID).Ordered, false)
+	})
+}
+
+func TestAnOrderedEndpointAdoptsInOrder(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		ids := tell(t, b, "a", "b", "a", "a", "b")
+		e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
+			URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, tell(t, b, "a", "c")...)
+		tickets := given(t, b, ids[0], ids[1])
+		same(t, "blocked", windowOf(t, b, e.ID).WaitingBlocked, 4)
+		send(t, b, tickets[:1], failed, exhausted)
+		given(t, b, ids[2])
+		send(t, b, tickets[1:], ok, delivered)
+		tickets = given(t, b, ids[4], ids[6]) // the window has grown
+		send(t, b, tickets, ok, delivered)
+		given(t, b)
+		for i, id := range ids {
+			same(t, "sequence", look(t, b, id).Sequence, i+1)
+		}
+		b.CheckWindows(t)
+	})
+}
+
+func TestRepetitionsGoPastTheOrder(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		ordered(t, b)
+		ids := tell(t, b, "a", "a", "a")
+		send(t, b, given(t, b, ids[0]), failed, exhausted)
+		second := given(t, b, ids[1])
+		repeated, err := b.RetryDelivery(t.Context(), ids[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		repetition := take(t, b, given(t, b, repeated)[0])
+		same(t, "sequence of the repetition", repetition.Delivery.Sequence, 1)
+		record(t, b, repetition, failed, retryAt(time.Now().Add(time.Hour)))
+		send(t, b, second, ok, delivered) // does not wait for the repetition
+		given(t, b, ids[2])
+		b.CheckWindows(t)
+
+		r, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning, Reason: "test",
+			Filter: delivery.Filter{State: webhook.Delivered}, Rate: 1000, CreatedAt: time.Now()})
+		if err != nil || r.Total != 1 {
+			t.Fatalf("%+v (%v)", r, err)
+		}
+		if _, _, err := b.StepReplays(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		replay := take(t, b, one(t, b))
+		same(t, "what is replayed", replay.Delivery.ReplayOf, ids[1])
+		same(t, "its sequence", replay.Delivery.Sequence, 2)
+		b.CheckWindows(t)
+	})
+}
+
+func TestARetryByHandDoesNotJumpTheOrder(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		ordered(t, b)
+		ids := tell(t, b, "a", "a")
+		record(t, b, take(t, b, given(t, b, ids[0])[0]), failed, retryAt(time.Now().Add(time.Hour)))
+		retry := func(id string) {
+			t.Helper()
+			if newID, err := b.RetryDelivery(t.Context(), id); err != nil || newID != "" {
+				t.Fatal(newID, err)
+			}
+		}
+		retry(ids[1])
+		given(t, b)
+		waitsFor(t, b, ids[1], webhook.WaitOrder)
+		retry(ids[0])
+		job := take(t, b, given(t, b, ids[0])[0])
+		same(t, "trigger", job.Trigger, webhook.TriggerManual)
+		record(t, b, job, ok, delivered)
+		send(t, b, given(t, b, ids[1]), ok, delivered)
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}

@@ -1,0 +1,194 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// subject is what an ordered endpoint keeps in order: of its unfinished
+// deliveries only the first, by sequence, can be admitted; the others wait in
+// laneBlocked. Tests and repetitions have none and go past the order.
+type subject struct{ endpointID, name string }
+
+// findBusySubjects reads which subjects of the batch's events have unfinished
+// deliveries at ordered endpoints.
+func (b *batch) findBusySubjects(ctx context.Context) error {
+	var asked []subject
+	for _, op := range b.fresh() {
+		for _, endpoint := range op.append.endpoints {
+			if w := b.windows[endpoint.ID]; w != nil && w.Ordered {
+				asked = append(asked, subject{endpoint.ID, op.append.Event.Subject})
+			}
+		}
+	}
+	return b.findBusy(ctx, asked)
+}
+
+// findBusy reads which of the asked subjects have unfinished deliveries.
+func (b *batch) findBusy(ctx context.Context, asked []subject) error {
+	b.busy = map[subject]bool{}
+	if len(asked) == 0 {
+		return nil
+	}
+	t := new(text).add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (VALUES ")
+	return t.rows(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
+		query(ctx, b.tx, func(rows *sql.Rows) error {
+			var s subject
+			err := rows.Scan(&s.endpointID, &s.name)
+			b.busy[s] = true
+			return err
+		})
+}
+
+// laneOfNext is the lane of the next delivery of a subject, which is busy from
+// then on. What has no subject has no order.
+func (b *batch) laneOfNext(s subject) int {
+	if b.busy[s] {
+		return laneBlocked
+	}
+	b.busy[s] = s.name != ""
+	return laneFirst
+}
+
+// unblock moves, for every subject of which a delivery has ended, the first of
+// those that are left to where it can be admitted.
+func (b *batch) unblock(ctx context.Context) error {
+	slices.SortFunc(b.freed, func(x, y subject) int {
+		return cmp.Or(cmp.Compare(x.endpointID, y.endpointID), cmp.Compare(x.name, y.name))
+	})
+	freed := slices.DeleteFunc(slices.Compact(b.freed), func(s subject) bool {
+		w := b.windows[s.endpointID]
+		return w == nil || w.Removed
+	})
+	for group := range slices.Chunk(freed, statementRows) {
+		heads, err := b.headsOf(ctx, group)
+		if err != nil {
+			return err
+		}
+		if err := b.letGo(ctx, func(t *text) { list(t.add("id IN "), heads) }); err != nil {
+			return err
+		}
+	}
+	return b.releaseBlocked(ctx)
+}
+
+// headsOf reads the first unfinished delivery of each subject that has one.
+func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, err error) {
+	t := new(text).add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
+		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
+	t.table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
+	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	slices.Sort(ids)
+	return ids, err
+}
+
+// releaseStep is how many blocked deliveries of an endpoint that keeps no order
+// any more one transaction lets go: more than it can admit, and few enough to
+// hold its window only for a moment.
+const releaseStep = 500
+
+// releaseBlocked lets go what still waits for its order at endpoints that keep
+// none any more. Every batch that touches such a window does a step, so all
+// are let go before their turn comes.
+func (b *batch) releaseBlocked(ctx context.Context) error {
+	for id, w := range b.windows {
+		if w.Ordered || w.Removed || w.WaitingBlocked == 0 {
+			continue
+		}
+		err := b.letGo(ctx, func(t *text) {
+			t.add(`id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND lane = 3 AND due_at IS NOT NULL
+				ORDER BY due_at, sequence LIMIT ?)`, id, releaseStep)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letGo moves those blocked deliveries that where describes to the lane in
+// which they would be without an order. One may be blocked although it is
+// being sent: order was switched on meanwhile.
+func (b *batch) letGo(ctx context.Context, where func(*text)) error {
+	t := new(text).add("UPDATE deliveries SET lane = CASE WHEN attempts > 0 THEN 1 ELSE 0 END WHERE lane = 3 AND ")
+	where(t)
+	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows *sql.Rows) error {
+		var endpointID string
+		var lane int
+		var due sql.NullInt64
+		if err := rows.Scan(&endpointID, &lane, &due); err != nil {
+			return err
+		}
+		if w := b.windows[endpointID]; due.Valid {
+			w.waits(laneBlocked, -1)
+			w.waits(lane, 1)
+			w.wake(later(fromMicros(due.Int64), b.now))
+		}
+		return nil
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// maxReordered is how many unfinished deliveries an endpoint may have when its
+// order is switched on, which happens in one transaction.
+const maxReordered = 20_000
+
+// keepOrder begins to keep the order of a window's subjects: of what is
+// unfinished, all but the first of each subject wait from now on. What is in
+// the queue is called back; what is being sent waits only if it fails.
+func (b *batch) keepOrder(ctx context.Context, w *window) error {
+	if n := w.Used + w.WaitingFirst + w.WaitingAgain + w.WaitingBlocked; n > maxReordered {
+		return webhook.Conflict(fmt.Sprintf("the endpoint has %d unfinished deliveries: order can be switched on while there are at most %d", n, maxReordered))
+	}
+	unfinished := "SELECT id, event_id, sequence FROM deliveries WHERE endpoint_id = $1 AND replay_of = '' AND sequence > 0 AND "
+	_, err := b.tx.ExecContext(ctx, `UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3
+			WHEN lane <> 3 THEN lane WHEN attempts > 0 THEN 1 ELSE 0 END
+		FROM (SELECT d.id, e.subject, ROW_NUMBER() OVER (PARTITION BY e.subject ORDER BY d.sequence) AS place
+			FROM (`+unfinished+"due_at IS NOT NULL UNION ALL "+unfinished+`queued_at IS NOT NULL) AS d
+			JOIN events e ON e.id = d.event_id WHERE e.subject <> '') AS v
+		WHERE deliveries.id = v.id`, w.EndpointID)
+	if err != nil {
+		return fmt.Errorf("put unfinished deliveries in order: %w", err)
+	}
+	t := new(text).add("UPDATE deliveries SET state = 'pending', due_at = 0, "+takenBack+
+		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id", w.EndpointID)
+	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		w.leave(id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("call back what is queued: %w", err)
+	}
+	return b.recount(ctx, w)
+}
+
+// recount counts what waits for a window.
+func (b *batch) recount(ctx context.Context, w *window) error {
+	w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked = 0, 0, 0
+	t := new(text).add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
+	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var lane, n int
+		err := rows.Scan(&lane, &n)
+		w.waits(lane, n)
+		return err
+	})
+}
