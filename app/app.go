@@ -60,6 +60,8 @@ type App struct {
 	registry        *prometheus.Registry
 	deliveryMetrics *delivery.Metrics
 	webMetrics      *web.Metrics
+	ingestMetrics   *ingest.Metrics
+	orderMetrics    *orderMetrics
 	health          *web.Health
 
 	public, internal net.Listener // public is nil without a role that partners use
@@ -150,6 +152,7 @@ func (a *App) openQueue(ctx context.Context) error {
 func (a *App) openLedger(ctx context.Context) error {
 	options := ledgerOptions(a.config, a.log)
 	options.Admitted = a.admission.Admit
+	options.OrderMoved = a.orderMetrics.moved
 	if err := prepareSchema(ctx, options); err != nil {
 		return a.adviseLedger(err)
 	}
@@ -267,7 +270,7 @@ func (a *App) internalAPI() http.Handler {
 		Mailbox: partners.NewMailbox(a.ledger, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
-		Metrics: ingest.NewMetrics(a.registry), Web: a.webMetrics, Log: a.log,
+		Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
 	}).Handler()
 }
 

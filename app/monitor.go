@@ -42,6 +42,9 @@ func (a *App) startMonitor() {
 		}
 		return nil
 	}
+	a.background("stop counting orders", func(ctx context.Context) {
+		a.every(ctx, ordersEvery, "count the orders", a.watchOrders)
+	})
 	endpoints := newEndpointMetrics(a.registry)
 	a.background("stop the monitor", func(ctx context.Context) {
 		a.every(ctx, invariantEvery, "check the invariant", checkInvariant)

@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue"
+	"ledgerhook/ingest"
 	"ledgerhook/web"
 )
 
@@ -22,6 +23,8 @@ func (a *App) startMetrics(context.Context) error {
 	a.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.deliveryMetrics = delivery.NewMetrics(a.registry)
 	a.webMetrics = web.NewMetrics(a.registry)
+	a.ingestMetrics = ingest.NewMetrics(a.registry)
+	a.orderMetrics = newOrderMetrics(a.registry, a.ingestMetrics)
 	return nil
 }
 

@@ -71,7 +71,12 @@ func (m *Metrics) accepted(e delivery.NewEvent, a delivery.Appended, began time.
 	}
 	m.requests.WithLabelValues(from, "accepted").Inc()
 	m.lastAccepted.WithLabelValues(from).SetToCurrentTime()
-	m.deliveries.WithLabelValues(from, string(webhook.TriggerFirst)).Add(float64(len(a.DeliveryIDs)))
+	m.DeliveriesMade(e.Event.Type, webhook.TriggerFirst, len(a.DeliveryIDs))
+}
+
+// DeliveriesMade counts n deliveries that were made of an event.
+func (m *Metrics) DeliveriesMade(t webhook.Type, trigger webhook.Trigger, n int) {
+	m.deliveries.WithLabelValues(string(t), string(trigger)).Add(float64(n))
 }
 
 // refused counts an event that was not accepted and returns err.
@@ -89,6 +94,6 @@ func (m *Metrics) refused(webhookType string, began time.Time, err error) error 
 // created counts one delivery that an operator made.
 func (m *Metrics) created(ctx context.Context, d Deliveries, id string) {
 	if made, err := d.Delivery(ctx, id); err == nil {
-		m.deliveries.WithLabelValues(string(made.Type), string(made.Trigger)).Inc()
+		m.DeliveriesMade(made.Type, made.Trigger, 1)
 	}
 }

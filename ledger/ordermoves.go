@@ -25,7 +25,8 @@ type orderOp struct {
 	keyID  string
 	do     func(orders.Order) (next orders.Order, changed bool, err error)
 
-	order   orders.Order // as it is now
+	from    orders.Status // before a change of its status
+	order   orders.Order  // as it is now
 	changed bool
 }
 
@@ -46,10 +47,20 @@ func (l *Ledger) MarkPayout(ctx context.Context, id string) (o orders.Order, cha
 }
 
 func (l *Ledger) alterOrder(ctx context.Context, op *orderOp) (o orders.Order, changed bool, err error) {
-	if err := l.writer.submit(ctx, &operation{order: op}); err != nil {
+	whole := &operation{order: op}
+	if err := l.writer.submit(ctx, whole); err != nil {
 		return orders.Order{}, false, err
 	}
+	l.orderDone(whole)
 	return op.order, op.changed, nil
+}
+
+// orderDone tells of the status change that a committed operation made, if it
+// did: the payout mark is none, and has no event.
+func (l *Ledger) orderDone(op *operation) {
+	if op.append != nil {
+		l.orderMoved(op.order.from, op.order.order.Status, len(op.append.result.DeliveryIDs))
+	}
 }
 
 const (
@@ -82,6 +93,7 @@ func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, e
 			if err != nil {
 				return expired, fmt.Errorf("expire order %s: %w", due[i].ID, err)
 			}
+			l.orderDone(ops[i])
 			if ops[i].order.changed {
 				expired++
 			}
@@ -170,10 +182,14 @@ func (b *batch) storeOrder(ctx context.Context, op *operation, was, next orders.
 	if err != nil || next.Status == was.Status {
 		return err
 	}
+	if next.Status.Final() {
+		b.count(next.PartnerCode, factOrder+string(next.Status), 1)
+	}
 	e, err := orders.UpdatedEvent(next, was.Status)
 	if err != nil {
 		return err
 	}
+	op.order.from = was.Status
 	e.KeyID = op.order.keyID
 	digest := sha256.Sum256(e.Data)
 	op.append = &appendOp{NewEvent: delivery.NewEvent{Event: e, IdempotencyKey: orderKey(next), Digest: digest[:]}}

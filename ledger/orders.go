@@ -52,6 +52,9 @@ func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders
 	if err != nil {
 		return o, false, err
 	}
+	if stored.ID == o.ID {
+		l.orderMoved("", stored.Status, 0)
+	}
 	return stored, stored.ID == o.ID, sameCreate(stored, o.Fingerprint)
 }
 
