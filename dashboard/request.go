@@ -144,6 +144,17 @@ func (q *request) CanAct() bool { return q.SignedIn() && q.User.CanAct() && !q.s
 // CanAdminister reports whether who asks may say who may do what.
 func (q *request) CanAdminister() bool { return q.SignedIn() && q.User.CanAdminister() && !q.stale }
 
+// RoleWord is the role of who asks, in English.
+func (q *request) RoleWord() string { return roleWords[q.User.Role] }
+
+var roleWords = map[partners.Role]string{
+	partners.RoleViewer:    words("viewer"),
+	partners.RoleOperator:  words("operator"),
+	partners.RoleDeveloper: words("developer"),
+	partners.RoleAdmin:     words("administrator"),
+	partners.RoleAuditor:   words("auditor"),
+}
+
 // Stale reports whether the ledger could not be asked who this is.
 func (q *request) Stale() bool { return q.stale }
 
