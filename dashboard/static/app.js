@@ -1,1 +1,105 @@
+// What a page gains when scripts run: live updates, copying, relative times,
+// keys. Everything works without it.
 "use strict";
+(() => {
+  const root = document.documentElement, said = document.getElementById("said");
+  const all = (selector, from = document) => from.querySelectorAll(selector);
+  const say = text => { said.textContent = ""; requestAnimationFrame(() => { said.textContent = text; }); };
+
+  // Relative times, with the exact one as the title.
+  const phrases = said.dataset.ago.split("|");
+  const ago = at => {
+    const s = Math.round((Date.now() - at) / 1000), n = Math.abs(s);
+    if (n < 3) return phrases[0];
+    const [unit, size] = n < 90 ? [1, 1] : n < 5400 ? [2, 60] : n < 129600 ? [3, 3600] : [4, 86400];
+    return phrases[s < 0 ? unit + 4 : unit].replace("%d", Math.round(n / size));
+  };
+  const times = () => all("time[data-ago]").forEach(t => {
+    if (!t.title) t.title = t.textContent + " UTC";
+    t.textContent = ago(Date.parse(t.dateTime));
+  });
+
+  // Copying: every button appears only where it works.
+  const showCopies = () => all("[data-copy]").forEach(b => { b.hidden = !navigator.clipboard; });
+  document.addEventListener("click", event => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const from = button.dataset.copyFrom && document.getElementById(button.dataset.copyFrom);
+    navigator.clipboard.writeText(from ? from.textContent : button.dataset.copy).then(() => {
+      button.classList.add("done");
+      say(said.dataset.copied);
+      setTimeout(() => button.classList.remove("done"), 1500);
+    }, () => {});
+  });
+
+  // A checkbox that stands for all rows.
+  document.addEventListener("change", event => {
+    const box = event.target;
+    if (box.matches("[data-all]")) all(`input[name="${box.dataset.all}"]`).forEach(b => { b.checked = box.checked; });
+  });
+
+  // Parts marked data-live are fetched anew when something has changed, but
+  // not while somebody is in the middle of one.
+  const busy = part => part.contains(document.activeElement) || !getSelection().isCollapsed || part.querySelector("details[open]");
+  let fetching = false, again = false, last = 0;
+  const refresh = async () => {
+    if (fetching || document.hidden) { again = true; return; }
+    fetching = true; again = false;
+    try {
+      await new Promise(done => setTimeout(done, Math.max(0, 2000 - (Date.now() - last))));
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (answer.ok && !answer.redirected) {
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        all("[data-live][id]").forEach(part => {
+          const next = fresh.getElementById(part.id);
+          if (next && !busy(part)) part.replaceWith(next);
+        });
+        times(); showCopies();
+      }
+    } catch { /* the next change tries again */ }
+    last = Date.now(); fetching = false;
+    if (again && !document.hidden) refresh();
+  };
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && again) refresh(); });
+  if (document.querySelector("[data-live]")) {
+    const stream = new EventSource(root.dataset.base + "/live");
+    let first = true;
+    stream.addEventListener("change", () => { if (first) first = false; else refresh(); });
+    if (document.querySelector("[data-live='often']")) setInterval(refresh, 5000);
+  }
+
+  // "12 new": a link that appears above a list; rows never move by themselves.
+  all("[data-news]").forEach(link => {
+    const stream = new EventSource(link.dataset.news);
+    stream.addEventListener("new", event => {
+      link.hidden = event.data === "0";
+      link.textContent = link.dataset.text.replace("%s", event.data);
+    });
+  });
+
+  // Keys.
+  const rows = () => [...all("tbody tr")].filter(r => r.querySelector("a[href]"));
+  let row = -1;
+  const go = step => {
+    const list = rows();
+    if (!list.length) return;
+    list[row]?.classList.remove("here");
+    row = Math.max(0, Math.min(list.length - 1, row + step));
+    list[row].classList.add("here");
+    list[row].querySelector("a[href]").focus({ preventScroll: true });
+    list[row].scrollIntoView({ block: "nearest" });
+  };
+  const help = document.getElementById("help");
+  document.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [contenteditable]")) return;
+    const act = {
+      "/": () => document.querySelector("[data-find]")?.focus(),
+      "j": () => go(1), "k": () => go(-1),
+      "x": () => rows()[row]?.querySelector("input[type=checkbox]")?.click(),
+      "?": () => help.open ? help.close() : help.showModal(),
+    }[event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+
+  times(); showCopies(); setInterval(times, 1000);
+})();

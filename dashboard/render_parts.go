@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"net/url"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// The parts that pages are made of; templates/components.html draws them.
+
+// pill is a state in a word, with an icon and a colour that say the same.
+type pill struct {
+	Tone string // good, bad, warn, busy or idle
+	Word string // in English; it is translated where it is drawn
+}
+
+// Icon is the drawing of the pill's tone.
+func (p pill) Icon() string {
+	return map[string]string{"good": "check", "bad": "cross", "warn": "alert", "busy": "arrows"}[p.Tone]
+}
+
+// stateOf is the pill of a delivery's state.
+func stateOf(s webhook.State) pill {
+	p, ok := states[s]
+	if !ok {
+		return pill{"idle", string(s)}
+	}
+	return p
+}
+
+var states = map[webhook.State]pill{
+	webhook.Pending:   {"idle", words("pending")},
+	webhook.Queued:    {"busy", words("queued")},
+	webhook.Sending:   {"busy", words("sending")},
+	webhook.Held:      {"warn", words("held")},
+	webhook.Delivered: {"good", words("delivered")},
+	webhook.Exhausted: {"bad", words("exhausted")},
+	webhook.Cancelled: {"idle", words("cancelled")},
+}
+
+// notice is a sentence that must not be missed.
+type notice struct{ Tone, Text string }
+
+// none stands where there is nothing to list, and says why.
+type none struct{ Title, Detail string }
+
+// figure is one number with what it is and when it was so. An unknown one is
+// a dash, with the last known value and its time.
+type figure struct {
+	Label string
+	Value string // empty: not known
+	Note  string // beside it, in small
+	Tone  string // good, bad, warn; empty: plain
+	Href  string // empty: leads nowhere
+	At    time.Time
+	Fresh bool
+	Last  string // the last known value while Value is not known
+}
+
+// figureOf shows a fact; spell puts its value into words.
+func figureOf[T any](label string, f fact[T], spell func(T) string) figure {
+	shown := figure{Label: label, At: f.At, Fresh: f.Fresh}
+	switch {
+	case f.Fresh:
+		shown.Value = spell(f.Value)
+	case f.Known:
+		shown.Last = spell(f.Value)
+	}
+	return shown
+}
+
+// field is one field of a form with its label, hint and error.
+type field struct {
+	Name, Label  string
+	Type         string // of an input; or "textarea", "select"; empty: text
+	Value        string
+	Hint, Error  string
+	Autocomplete string // empty: off
+	Required     bool
+	Mono         bool
+	Rows         int // of a textarea
+	Options      []option
+}
+
+// option is one choice of a select.
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// pager leads through a list by cursors: back to its beginning and onward.
+// There are no totals and no page numbers.
+type pager struct {
+	First string // empty: this is it
+	Next  string // empty: the list ends here
+}
+
+// pagerOf is the pager of a list at u, whose query it keeps; next is the
+// cursor of what follows.
+func pagerOf(u *url.URL, next string) pager {
+	at := func(cursor string) string {
+		query := u.Query()
+		query.Del("cursor")
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		if len(query) == 0 {
+			return u.Path
+		}
+		return u.Path + "?" + query.Encode()
+	}
+	var p pager
+	if u.Query().Get("cursor") != "" {
+		p.First = at("")
+	}
+	if next != "" {
+		p.Next = at(next)
+	}
+	return p
+}
