@@ -79,7 +79,7 @@ func (d *demo) cashout(ctx context.Context, c *cashier) (order string, err error
 	if _, err := c.call(ctx, signer.OpCreateCashout, "/api/v2/orders/create-cashout", cash); err != nil {
 		return order, err
 	}
-	d.screen.print(fmt.Sprintf("%s %s verified, quoted %s %s, ordered 250000 VND",
+	d.screen.print(fmt.Sprintf("%s %s verified, quoted %v %s, ordered 250000 VND",
 		d.screen.in(grey, time.Now().Format("15:04:05")), d.screen.in(cyan, order), quote["tokenAmount"], demoCrypto))
 	return order, d.settle(ctx, c.code, order)
 }
@@ -171,38 +171,12 @@ func (c *cashier) call(ctx context.Context, op signer.Operation, path string, fi
 	if _, err := c.public.call(ctx, http.MethodPost, path, body, &answer); err != nil {
 		return nil, err
 	}
-	return c.check(op, answer)
-}
-
-// check verifies the signature of an answer over its very characters.
-func (c *cashier) check(op signer.Operation, answer json.RawMessage) (map[string]any, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(answer, &members); err != nil {
-		return nil, err
-	}
-	values, shown := map[string]string{}, map[string]any{}
-	for name, raw := range members {
-		text := string(raw)
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			text = s
+	if len(signer.ResponseSlots(op)) > 0 {
+		if err := signer.VerifyResponse(op, answer, c.secretKey, c.gateway); err != nil {
+			return nil, fmt.Errorf("the answer of %s: %w", op, err)
 		}
-		shown[name] = text
 	}
-	slots := signer.ResponseSlots(op)
-	if len(slots) == 0 {
-		return shown, nil
-	}
-	for _, slot := range slots {
-		values[slot], _ = shown[slot].(string)
-	}
-	text, err := signer.ResponseString(op, values, c.secretKey)
-	if err != nil {
-		return nil, err
-	}
-	signature, _ := shown["signature"].(string)
-	if err := signer.Verify(c.gateway, []byte(text), signature); err != nil {
-		return nil, fmt.Errorf("the answer of %s: %w", op, err)
-	}
-	return shown, nil
+	var shown map[string]any
+	err = json.Unmarshal(answer, &shown)
+	return shown, err
 }

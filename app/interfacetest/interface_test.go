@@ -91,6 +91,14 @@ func TestAPartnerThatKnowsOnlyTheDocumentPlaysTheWholeInterface(t *testing.T) {
 	create["signature"] = p.sign(t, p.code, "ORD-1", "USDT", "600000", "970436", "0011001932418", "rút tiền", email)
 	p.refused(t, "/api/v2/orders/create-cashout", create, "AUTH_FAILED")
 
+	metrics := get(t, g.internal+"/metrics")
+	for _, line := range []string{`ledgerhook_order_transitions_total{from="none",to="AWAITING_PAYMENT"} 1`,
+		`ledgerhook_order_transitions_total{from="PROCESSING_TOKEN_TRANSFER",to="SUCCESS"} 1`, `ledgerhook_quotes_total{result="ok"} 1`,
+		`ledgerhook_deliveries_created_total{trigger="first",webhook_type="CashoutOrder.Updated"} 3`} {
+		if !strings.Contains(metrics, "\n"+line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
 	if page := get(t, g.public+"/docs"); !strings.Contains(page, `href="/docs/interface.md"`) {
 		t.Errorf("/docs is %s", page)
 	}
