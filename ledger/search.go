@@ -1,0 +1,195 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// The bounds of a search.
+const (
+	// SearchDefaultLimit and SearchMaxLimit are how many deliveries a page holds.
+	SearchDefaultLimit = 50
+	SearchMaxLimit     = 500
+	// SearchRows is how many deliveries a page looks at, at most, for each index
+	// it reads by, when what it searches for is not in the index.
+	SearchRows = 20_000
+	// MaxNew is as far as NewSince counts.
+	MaxNew = 100
+
+	// AttentionAfter is how long a delivery may wait or be under way before it
+	// needs attention for that alone.
+	AttentionAfter = time.Minute
+	// AttentionFor is how long after its creation an exhausted delivery needs
+	// attention.
+	AttentionFor = 7 * 24 * time.Hour
+)
+
+// DeliveryQuery narrows a search of deliveries. Empty fields do not, several
+// values of one field are alternatives, and all fields must hold together.
+type DeliveryQuery struct {
+	Scope Scope // required
+
+	// NeedsAttention: exhausted in the last AttentionFor, retrying, held, or
+	// waiting or under way for longer than AttentionAfter. States do not count then.
+	NeedsAttention bool
+
+	PartnerCode  string
+	EndpointID   string
+	Host         string // of the endpoint's URL, lower case, without a port
+	States       []webhook.State
+	Types        []webhook.Type
+	ErrorClasses []webhook.ErrorClass // of the newest attempt
+	StatusCode   int                  // of the newest attempt
+	StatusClass  int                  // 5 for 500 to 599
+	Triggers     []webhook.Trigger
+	// Reference is the id of a delivery, event or order, or what an event is
+	// about: its object or subject (a card, top-up, transaction, account or
+	// externalOrderId).
+	Reference string
+
+	AttemptsMin, AttemptsMax int           // begun; 0: no bound
+	DurationMin, DurationMax time.Duration // of the newest attempt; 0: no bound
+	DelayMin                 time.Duration // from creation to the first attempt; 0: no bound
+
+	Since, Until time.Time // of creation
+	Cursor       string    // Next of the page before
+	Limit        int       // 0: SearchDefaultLimit; at most SearchMaxLimit
+}
+
+// FoundDelivery is a delivery as lists show it.
+type FoundDelivery struct {
+	delivery.Placed
+	URL, Host    string        // of its endpoint; empty without one
+	FirstAt      time.Time     // when its first attempt began; zero: not recorded
+	LastAt       time.Time     // when its newest attempt was recorded; zero: not recorded
+	LastDuration time.Duration // of the newest attempt; meaningful with LastAt
+}
+
+// FirstDelay is the time from creation to the first attempt, false if that is
+// not known.
+func (d FoundDelivery) FirstDelay() (time.Duration, bool) {
+	return max(0, d.FirstAt.Sub(d.CreatedAt)), !d.FirstAt.IsZero()
+}
+
+// DeliveryPage is one page of a search, newest first.
+type DeliveryPage struct {
+	Items []FoundDelivery
+	Next  string // the Cursor of the next page; empty: this is the last one
+	// SearchedTo is set when the page is not full because it had looked at
+	// SearchRows: nothing created after this was left out, and Next goes on.
+	SearchedTo time.Time
+}
+
+// SearchDeliveries answers one page of deliveries, newest first, read by
+// indexes and a bounded number of rows however many deliveries there are. It
+// counts no totals. Delivery.WaitingFor and Shown of a row tell what it waits
+// for and how its state reads.
+func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page DeliveryPage, err error) {
+	switch {
+	case q.Limit <= 0:
+		q.Limit = SearchDefaultLimit
+	case q.Limit > SearchMaxLimit:
+		q.Limit = SearchMaxLimit
+	}
+	paths, err := l.paths(ctx, &q, time.Now())
+	if err != nil {
+		return page, l.broken(err)
+	}
+	bound := ""
+	for _, p := range paths {
+		from, at, err := l.bound(ctx, q, p, "")
+		if err != nil {
+			return page, l.broken(err)
+		}
+		if from > bound {
+			bound, page.SearchedTo = from, at
+		}
+		found, err := l.follow(ctx, q, p, from)
+		if err != nil {
+			return page, l.broken(err)
+		}
+		page.Items = append(page.Items, found...)
+	}
+	page.cut(q.Limit, bound)
+	return page, nil
+}
+
+// cut merges what several paths found into one page. Below bound not all of
+// them have looked.
+func (page *DeliveryPage) cut(limit int, bound string) {
+	slices.SortFunc(page.Items, func(x, y FoundDelivery) int { return strings.Compare(y.ID, x.ID) })
+	page.Items = slices.CompactFunc(page.Items, func(x, y FoundDelivery) bool { return x.ID == y.ID })
+	page.Items = slices.DeleteFunc(page.Items, func(d FoundDelivery) bool { return d.ID < bound })
+	page.Next = bound
+	if len(page.Items) > limit {
+		page.Items = page.Items[:limit]
+		page.Next = page.Items[limit-1].ID
+		page.SearchedTo = time.Time{}
+	}
+}
+
+// NewSince counts the deliveries that q finds and that are newer than newest,
+// the first row of a page, up to MaxNew.
+func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (n int, err error) {
+	q.Cursor = ""
+	paths, err := l.paths(ctx, &q, time.Now())
+	if err != nil {
+		return 0, l.broken(err)
+	}
+	for _, p := range paths {
+		from, _, err := l.bound(ctx, q, p, newest)
+		if err != nil {
+			return 0, l.broken(err)
+		}
+		var found int
+		t := p.where(new(text).add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
+		t.add(" AND d.id > ? AND d.id >= ?", newest, from)
+		q.rest(t, p)
+		t.add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
+		if err := l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&found); err != nil {
+			return 0, l.broken(err)
+		}
+		n += found
+	}
+	return min(n, MaxNew), nil
+}
+
+// follow reads the rows of one path from an id on.
+func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from string) (found []FoundDelivery, err error) {
+	t := &text{}
+	t.arg(false) // placedColumns names it $1
+	t.add("SELECT " + placedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
+		placedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
+	p.where(t, q)
+	if from != "" {
+		t.add(" AND d.id >= ?", from)
+	}
+	q.rest(t, p)
+	err = t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+		var d FoundDelivery
+		err := rows.Scan(append(placedFields(&d.Placed), &d.URL, &d.Host, timeColumn{&d.FirstAt}, timeColumn{&d.LastAt}, microsColumn{&d.LastDuration})...)
+		found = append(found, d)
+		return err
+	})
+	return found, err
+}
+
+// bound returns the oldest delivery that a page may look at on its way along
+// p, empty if it may look at all of them.
+func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above string) (id string, at time.Time, err error) {
+	if q.rest(new(text), p) {
+		t := p.where(new(text).add("SELECT d.id, d.created_at FROM deliveries d"), q)
+		if above != "" {
+			t.add(" AND d.id > ?", above)
+		}
+		t.add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", SearchRows-1)
+		err = t.query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(&id, timeColumn{&at}) })
+	}
+	return id, at, err
+}

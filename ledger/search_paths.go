@@ -1,0 +1,253 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// path is one way to read deliveries newest first along an index.
+type path struct {
+	along func(*text)     // the condition the index answers; nil: none
+	also  func(*text)     // what must be looked at row by row beside it; nil: nothing
+	state []webhook.State // looked at row by row; empty: any
+}
+
+// The states that an index tells apart from the others, and its condition.
+var stateIndexes = []struct {
+	states []webhook.State
+	where  string
+}{
+	{[]webhook.State{webhook.Pending, webhook.Held}, "d.due_at IS NOT NULL"},
+	{[]webhook.State{webhook.Queued, webhook.Sending}, "d.queued_at > 0"},
+	{[]webhook.State{webhook.Exhausted, webhook.Cancelled}, failedDelivery},
+}
+
+// failedDelivery is the condition of the indexes of deliveries that ended
+// without success.
+const failedDelivery = "d.finished_at > 0 AND d.last_outcome <> 'delivered'"
+
+// unhappy are all states but Delivered.
+var unhappy = []webhook.State{webhook.Pending, webhook.Held, webhook.Queued, webhook.Sending, webhook.Exhausted, webhook.Cancelled}
+
+// pathEndpoints is up to how many endpoints of a host get a path of their own.
+const pathEndpoints = 20
+
+// paths chooses how to search for q: by what it is about, by state, by
+// endpoint, or by partner and time alone. It fills in what q implies.
+func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]path, error) {
+	var endpoints []string
+	if q.Host != "" || q.EndpointID != "" {
+		var err error
+		if endpoints, err = l.searchedEndpoints(ctx, q); err != nil || len(endpoints) == 0 {
+			return nil, err
+		}
+	}
+	rest := path{state: q.States}
+	if len(endpoints) > 0 {
+		rest.also = func(t *text) { list(t.add(" AND d.endpoint_id IN "), endpoints) }
+	}
+	if q.Reference != "" {
+		return l.pathsByReference(ctx, q, rest)
+	}
+	states := q.States
+	if len(states) == 0 && (len(q.ErrorClasses) > 0 || q.StatusCode >= 300 || q.StatusClass >= 3) {
+		states = unhappy // what is delivered has no error
+	}
+	if q.NeedsAttention {
+		return attention(rest, now), nil
+	}
+	if len(states) > 0 && !slices.Contains(states, webhook.Delivered) {
+		return pathsByState(states, rest), nil
+	}
+	if 0 < len(endpoints) && len(endpoints) <= pathEndpoints {
+		var paths []path
+		for _, id := range endpoints {
+			paths = append(paths, path{state: q.States, along: func(t *text) { t.add(" AND d.endpoint_id = ?", id) }})
+		}
+		return paths, nil
+	}
+	return []path{rest}, nil
+}
+
+// searchedEndpoints returns the endpoints that q names. If they are all of one
+// partner, q is narrowed to it.
+func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids []string, err error) {
+	t := new(text).add("SELECT id, partner_code FROM endpoints WHERE id <> ''").within(q.Scope, "partner_code")
+	t.equal("id", q.EndpointID)
+	t.equal("host", strings.ToLower(q.Host))
+	t.equal("partner_code", q.PartnerCode)
+	codes := map[string]bool{}
+	err = t.add(" ORDER BY id LIMIT ?", statementRows).query(ctx, l.read, func(rows *sql.Rows) error {
+		var id, code string
+		err := rows.Scan(&id, &code)
+		ids, codes[code] = append(ids, id), true
+		return err
+	})
+	if len(codes) == 1 {
+		for q.PartnerCode = range codes {
+		}
+	}
+	return ids, err
+}
+
+func pathsByState(states []webhook.State, rest path) (paths []path) {
+	for _, index := range stateIndexes {
+		p := rest
+		p.state = slices.DeleteFunc(slices.Clone(index.states), func(s webhook.State) bool { return !slices.Contains(states, s) })
+		if len(p.state) == 0 {
+			continue
+		}
+		if len(p.state) == len(index.states) {
+			p.state = nil
+		}
+		p.along = func(t *text) { t.add(" AND " + index.where) }
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// attention are the paths of the deliveries that need attention.
+func attention(rest path, now time.Time) []path {
+	and := func(condition string, args ...any) func(*text) {
+		return func(t *text) {
+			t.add(condition, args...)
+			if rest.also != nil {
+				rest.also(t)
+			}
+		}
+	}
+	long := now.Add(-AttentionAfter)
+	return []path{
+		{along: func(t *text) { t.add(" AND d.due_at IS NOT NULL") },
+			also: and(" AND (d.last_outcome <> '' OR "+closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
+		{along: func(t *text) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
+		{along: func(t *text) {
+			t.add(" AND "+failedDelivery+" AND d.id >= ?", webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)))
+		}, also: and(" AND d.state = 'exhausted'")},
+	}
+}
+
+// maxReferenced is how many events about one subject a search looks for.
+const maxReferenced = 500
+
+// pathsByReference are the paths of deliveries of events about q.Reference.
+func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest path) ([]path, error) {
+	by := func(condition string, values ...any) path {
+		p := rest
+		p.along = func(t *text) { t.add(condition, values...) }
+		return p
+	}
+	switch reference := q.Reference; {
+	case strings.HasPrefix(reference, webhook.DeliveryPrefix):
+		return []path{by(" AND d.id = ?", reference), by(" AND d.object_id = ?", reference)}, nil
+	case strings.HasPrefix(reference, webhook.EventPrefix):
+		return []path{by(" AND d.event_id = ?", reference)}, nil
+	case strings.HasPrefix(reference, webhook.OrderPrefix):
+		var code, external string
+		err := new(text).add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).within(q.Scope, "partner_code").
+			query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(&code, &external) })
+		if err != nil {
+			return nil, fmt.Errorf("find the order: %w", err)
+		}
+		if external != "" {
+			return []path{by(" AND d.object_id = ? AND d.partner_code = ?", external, code)}, nil
+		}
+	}
+	events := []string{}
+	t := new(text).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
+	err := t.add(" ORDER BY id DESC LIMIT ?", maxReferenced).query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		events = append(events, id)
+		return err
+	})
+	paths := []path{by(" AND d.object_id = ?", q.Reference)}
+	if len(events) > 0 {
+		p := rest
+		p.along = func(t *text) { list(t.add(" AND d.event_id IN "), events) }
+		paths = append(paths, p)
+	}
+	return paths, err
+}
+
+// where adds the conditions that p's index answers.
+func (p path) where(t *text, q DeliveryQuery) *text {
+	t.add(" WHERE d.id < ?", before(q.Cursor, q.Until, webhook.DeliveryPrefix))
+	t.since("d.id", webhook.DeliveryPrefix, q.Since)
+	t.within(q.Scope, "d.partner_code")
+	t.equal("d.partner_code", q.PartnerCode)
+	if p.along != nil {
+		p.along(t)
+	}
+	return t
+}
+
+// rest adds the conditions that are looked at row by row and reports whether
+// there are any.
+func (q DeliveryQuery) rest(t *text, p path) bool {
+	n := t.Len()
+	if p.also != nil {
+		p.also(t)
+	}
+	shown(t, p.state)
+	among(t, "d.webhook_type", q.Types)
+	among(t, "d.last_class", q.ErrorClasses)
+	among(t, "d.trigger", q.Triggers)
+	if q.StatusCode > 0 {
+		t.add(" AND d.last_status = ?", q.StatusCode)
+	}
+	if q.StatusClass > 0 {
+		t.add(" AND d.last_status >= ? AND d.last_status < ?", 100*q.StatusClass, 100*q.StatusClass+100)
+	}
+	for _, c := range []struct {
+		condition string
+		value     int64
+	}{
+		{" AND d.attempts >= ?", int64(q.AttemptsMin)},
+		{" AND d.attempts <= ?", int64(q.AttemptsMax)},
+		{" AND d.last_us >= ?", q.DurationMin.Microseconds()},
+		{" AND d.last_at > 0 AND d.last_us <= ?", q.DurationMax.Microseconds()},
+		{" AND d.first_at > 0 AND d.first_at - d.created_at >= ?", q.DelayMin.Microseconds()},
+	} {
+		if c.value > 0 {
+			t.add(c.condition, c.value)
+		}
+	}
+	return t.Len() > n
+}
+
+// among adds the condition that column is one of values, if there are any.
+func among[T ~string](t *text, column string, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	list(t.add(" AND "+column+" IN "), words)
+}
+
+// shown adds the condition that a delivery is in one of states, as they read.
+func shown(t *text, states []webhook.State) {
+	for i, s := range states {
+		t.add([]string{" AND (", " OR "}[min(i, 1)])
+		switch s {
+		case webhook.Held:
+			t.add("d.due_at IS NOT NULL AND " + closed)
+		case webhook.Pending:
+			t.add("d.due_at IS NOT NULL AND NOT " + closed)
+		default:
+			t.add("d.state = ?", string(s))
+		}
+	}
+	if len(states) > 0 {
+		t.add(")")
+	}
+}
