@@ -1,0 +1,182 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// The bounds of a Situation.
+const (
+	// FailingAfter is how long an endpoint's attempts must have failed, without
+	// a success between them, for it to count as failing.
+	FailingAfter = time.Minute
+	// InternalWithin is how far back InternalErrors are counted.
+	InternalWithin = 5 * time.Minute
+	// MaxCounted is as far as Situation counts events and internal errors.
+	MaxCounted = 10_000
+	// backlogWindows is how many windows are asked for their oldest due delivery.
+	backlogWindows = 200
+)
+
+// Situation is what tells whether trouble is ours, a source's or a receiver's.
+// A zero time says that there is no such thing.
+type Situation struct {
+	AsOf time.Time
+
+	// What comes in. LastEvents has the newest accepted event of each type,
+	// tests left out; a type that never came is not there.
+	LastEvents       map[webhook.Type]time.Time
+	EventsLastMinute int // up to MaxCounted
+
+	// What waits, for the gateway: the oldest delivery that the queue has and no
+	// worker has claimed, the oldest due one whose window has room and that was
+	// not admitted, and the oldest window that the promoter should have looked at.
+	OldestQueued, OldestDue, OldestWake time.Time
+	// What waits for its receiver: the oldest due delivery of an open window
+	// without room, which is full or at its rate.
+	OldestWithoutRoom time.Time
+	// Deliveries by what they are at: in flight, waiting for their first attempt,
+	// for a retry or replay, behind one of their subject; Held are those of the
+	// waiting whose endpoint is paused or disabled.
+	InFlight, WaitingFirst, WaitingAgain, WaitingBlocked, Held int64
+	WaitingForEndpoint                                         int64 // of partners without one; up to MaxCounted
+
+	// Deliveries whose newest attempt failed by a fault of the gateway within
+	// InternalWithin; up to MaxCounted.
+	InternalErrors int
+	Workers        int       // alive, by the database's clock
+	LastDelivered  time.Time // the newest success of any endpoint
+
+	// Endpoints that are registered, and of these the open ones that fail for
+	// FailingAfter or longer, those whose breaker is not closed, and those that
+	// configuration keeps shut: paused, or disabled themselves or with their
+	// partner. SelfDisabled of the disabled ones were disabled for their failures.
+	Endpoints, EndpointsFailing, Breakers, Paused, Disabled, SelfDisabled int
+	// Partners and hosts with endpoints, and those with a failing one;
+	// PartnersDown are the partners all of whose open endpoints fail.
+	Partners, PartnersFailing, PartnersDown, PartnersDisabled, Hosts, HostsFailing int
+}
+
+// openWindow is the condition that nobody has shut a window.
+const openWindow = "NOT (w.paused OR w.disabled OR w.partner_disabled)"
+
+// Situation reads what the verdict on the gateway, its sources and its
+// receivers rests on, each figure by an index or from the small tables of
+// endpoints, none by counting deliveries.
+func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
+	s.AsOf = time.Now().UTC()
+	for _, read := range []struct {
+		what string
+		do   func(context.Context, *Situation) error
+	}{
+		{"incoming events", l.readIncoming}, {"endpoints", l.readEndpointCounts}, {"partners", l.readPartnerCounts},
+		{"the queue", l.readQueue}, {"the backlog", l.readBacklog},
+	} {
+		if err := read.do(ctx, &s); err != nil {
+			return s, l.broken(fmt.Errorf("read %s: %w", read.what, err))
+		}
+	}
+	return s, nil
+}
+
+func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
+	t := new(text)
+	for i, typ := range webhook.Types {
+		if i > 0 {
+			t.add(" UNION ALL ")
+		}
+		t.add("SELECT * FROM (SELECT webhook_type, created_at FROM events WHERE webhook_type = ? AND NOT test ORDER BY id DESC LIMIT 1) AS t"+fmt.Sprint(i), string(typ))
+	}
+	s.LastEvents = map[webhook.Type]time.Time{}
+	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var typ webhook.Type
+		var at time.Time
+		err := rows.Scan(&typ, timeColumn{&at})
+		s.LastEvents[typ] = at
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND NOT test ORDER BY id DESC LIMIT $2) AS newest",
+		webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-time.Minute)), MaxCounted).Scan(&s.EventsLastMinute)
+}
+
+func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
+	const failing = "(w.failing_since > 0 AND w.failing_since <= $1 AND " + openWindow + ")"
+	const waiting = "w.waiting_first + w.waiting_again + w.waiting_blocked"
+	return l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+failing+` THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN w.breaker <> 'closed' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN w.paused THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN w.disabled OR w.partner_disabled THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN w.disabled AND w.disabled_reason <> '' THEN 1 ELSE 0 END), 0),
+		COUNT(DISTINCT e.host), COUNT(DISTINCT CASE WHEN `+failing+` THEN e.host END), COALESCE(MAX(w.last_success), 0),
+		COALESCE(SUM(w.used), 0), COALESCE(SUM(w.waiting_first), 0), COALESCE(SUM(w.waiting_again), 0), COALESCE(SUM(w.waiting_blocked), 0),
+		COALESCE(SUM(CASE WHEN `+openWindow+` THEN 0 ELSE `+waiting+` END), 0)
+		FROM windows w JOIN endpoints e ON e.id = w.endpoint_id WHERE e.removed_at = 0`, micros(s.AsOf.Add(-FailingAfter))).
+		Scan(&s.Endpoints, &s.EndpointsFailing, &s.Breakers, &s.Paused, &s.Disabled, &s.SelfDisabled, &s.Hosts, &s.HostsFailing,
+			timeColumn{&s.LastDelivered}, &s.InFlight, &s.WaitingFirst, &s.WaitingAgain, &s.WaitingBlocked, &s.Held)
+}
+
+func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
+	return l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN failing > 0 THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN failing > 0 AND failing = open THEN 1 ELSE 0 END), 0),
+		(SELECT COUNT(*) FROM partners WHERE disabled) FROM (SELECT
+			SUM(CASE WHEN `+openWindow+` THEN 1 ELSE 0 END) AS open,
+			SUM(CASE WHEN w.failing_since > 0 AND w.failing_since <= $1 AND `+openWindow+` THEN 1 ELSE 0 END) AS failing
+			FROM windows w JOIN endpoints e ON e.id = w.endpoint_id WHERE e.removed_at = 0 GROUP BY e.partner_code) AS p`,
+		micros(s.AsOf.Add(-FailingAfter))).Scan(&s.Partners, &s.PartnersFailing, &s.PartnersDown, &s.PartnersDisabled)
+}
+
+func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
+	return l.read.QueryRowContext(ctx, `SELECT
+		COALESCE((SELECT queued_at FROM deliveries WHERE queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
+		COALESCE((SELECT MIN(wake_at) FROM windows WHERE wake_at IS NOT NULL AND wake_at <= $1), 0),
+		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
+		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
+		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.clock+` - $4)`,
+		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, workerSilence.Microseconds()).
+		Scan(timeColumn{&s.OldestQueued}, timeColumn{&s.OldestWake}, &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
+}
+
+// readBacklog asks the windows that should be looked at soonest for their
+// oldest due deliveries.
+func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
+	room := map[string]bool{}
+	var lanes []lane
+	t := new(text).add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
+		micros(s.AsOf.Add(lookAhead)), micros(s.AsOf), backlogWindows)
+	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var w window
+		err := rows.Scan(windowFields(&w.Window)...)
+		if w.Open() {
+			room[w.EndpointID] = w.Room(s.AsOf) > 0
+			lanes = append(lanes, w.lanes(1)...)
+		}
+		return err
+	})
+	if err != nil || len(lanes) == 0 {
+		return err
+	}
+	return l.first(lanes, "endpoint_id, due_at, created_at", s.AsOf).query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		var due, created time.Time
+		if err := rows.Scan(&id, timeColumn{&due}, timeColumn{&created}); err != nil {
+			return err
+		}
+		if due.IsZero() { // a first attempt is due from the beginning
+			due = created
+		}
+		oldest := &s.OldestWithoutRoom
+		if room[id] {
+			oldest = &s.OldestDue
+		}
+		if oldest.IsZero() || due.Before(*oldest) {
+			*oldest = due
+		}
+		return nil
+	})
+}

@@ -1,0 +1,165 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+const (
+	// maxFailing is how many failing endpoints are looked at, those that fail
+	// for longest.
+	maxFailing = 1000
+	// FailingShown is how many partners or hosts are told of.
+	FailingShown = 20
+)
+
+// FailingPartner is a partner of whose open endpoints at least one fails.
+type FailingPartner struct {
+	PartnerCode      string
+	Endpoints        int      // that fail
+	Hosts            []string // of these, sorted
+	FailingSince     time.Time
+	LastSuccess      time.Time // the newest of these endpoints; zero: none ever
+	Breakers         int       // of these, not closed
+	BreakerReason    string    // of one of them
+	OpenUntil        time.Time // when the first of these breakers lets a probe through; zero: not known
+	Waiting          int64     // deliveries that wait for these endpoints
+	AttemptsFailed   int64     // of the partner, in this hour and the one before
+	AttemptsAnswered int64     // that succeeded, in this hour and the one before
+}
+
+// FailingHost is a host of which at least one open endpoint fails.
+type FailingHost struct {
+	Host         string
+	Endpoints    int // that fail
+	Partners     []string
+	FailingSince time.Time
+	LastSuccess  time.Time // the newest of these endpoints; zero: none ever
+	Waiting      int64
+}
+
+// failingEndpoint is an open endpoint that fails.
+type failingEndpoint struct {
+	partner, host string
+	window        webhook.Window
+}
+
+// failing lists the open endpoints that fail for FailingAfter or longer.
+func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEndpoint, err error) {
+	t := new(text).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
+		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
+		micros(now.Add(-FailingAfter)), maxFailing)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var e failingEndpoint
+		err := rows.Scan(append([]any{&e.partner, &e.host}, windowFields(&e.window)...)...)
+		found = append(found, e)
+		return err
+	})
+	return found, err
+}
+
+// FailingPartners lists up to FailingShown partners with failing endpoints,
+// those with most waiting first.
+func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) {
+	now := time.Now()
+	endpoints, err := l.failing(ctx, now)
+	if err != nil || len(endpoints) == 0 {
+		return nil, l.broken(err)
+	}
+	byCode := map[string]*FailingPartner{}
+	for _, e := range endpoints {
+		p := byCode[e.partner]
+		if p == nil {
+			p = &FailingPartner{PartnerCode: e.partner, FailingSince: e.window.Health.FailingSince}
+			byCode[e.partner] = p
+		}
+		p.add(e)
+	}
+	worst := slices.SortedFunc(maps.Values(byCode), func(x, y *FailingPartner) int {
+		return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(y.Endpoints, x.Endpoints), cmp.Compare(x.PartnerCode, y.PartnerCode))
+	})
+	worst = worst[:min(len(worst), FailingShown)]
+	codes := make([]string, len(worst))
+	for i, p := range worst {
+		codes[i] = p.PartnerCode
+	}
+	t := new(text).add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", micros(now)/hourMicros-1)
+	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.read, func(rows *sql.Rows) error {
+		var code, name string
+		var n int64
+		if err := rows.Scan(&code, &name, &n); err != nil {
+			return err
+		}
+		switch p := byCode[code]; name {
+		case factAttempt + string(webhook.OutcomeDelivered):
+			p.AttemptsAnswered += n
+		case factAttempt + string(webhook.OutcomeFailed), factAttempt + string(webhook.OutcomeUnknown):
+			p.AttemptsFailed += n
+		}
+		return nil
+	})
+	found := make([]FailingPartner, len(worst))
+	for i, p := range worst {
+		slices.Sort(p.Hosts)
+		found[i] = *p
+	}
+	return found, l.broken(err)
+}
+
+func (p *FailingPartner) add(e failingEndpoint) {
+	w := e.window
+	p.Endpoints++
+	p.Waiting += int64(w.WaitingFirst + w.WaitingAgain + w.WaitingBlocked)
+	if !slices.Contains(p.Hosts, e.host) {
+		p.Hosts = append(p.Hosts, e.host)
+	}
+	p.LastSuccess = later(p.LastSuccess, w.Health.LastSuccess)
+	if w.Breaker.State == webhook.BreakerClosed {
+		return
+	}
+	p.Breakers++
+	p.BreakerReason = cmp.Or(p.BreakerReason, w.Breaker.Reason)
+	if until := w.Breaker.OpenUntil; !until.IsZero() && (p.OpenUntil.IsZero() || until.Before(p.OpenUntil)) {
+		p.OpenUntil = until
+	}
+}
+
+// FailingHosts lists up to FailingShown hosts with failing endpoints, those of
+// most partners first: one host of many partners tells of more than one
+// receiver's trouble.
+func (l *Ledger) FailingHosts(ctx context.Context) ([]FailingHost, error) {
+	endpoints, err := l.failing(ctx, time.Now())
+	if err != nil {
+		return nil, l.broken(fmt.Errorf("list failing endpoints: %w", err))
+	}
+	byHost := map[string]*FailingHost{}
+	for _, e := range endpoints {
+		h := byHost[e.host]
+		if h == nil {
+			h = &FailingHost{Host: e.host, FailingSince: e.window.Health.FailingSince}
+			byHost[e.host] = h
+		}
+		h.Endpoints++
+		h.Waiting += int64(e.window.WaitingFirst + e.window.WaitingAgain + e.window.WaitingBlocked)
+		h.LastSuccess = later(h.LastSuccess, e.window.Health.LastSuccess)
+		if !slices.Contains(h.Partners, e.partner) {
+			h.Partners = append(h.Partners, e.partner)
+		}
+	}
+	worst := slices.SortedFunc(maps.Values(byHost), func(x, y *FailingHost) int {
+		return cmp.Or(cmp.Compare(len(y.Partners), len(x.Partners)), cmp.Compare(y.Endpoints, x.Endpoints), cmp.Compare(x.Host, y.Host))
+	})
+	found := []FailingHost{}
+	for _, h := range worst[:min(len(worst), FailingShown)] {
+		slices.Sort(h.Partners)
+		found = append(found, *h)
+	}
+	return found, nil
+}

@@ -1,0 +1,106 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+func situation(t *testing.T, b *ledgertest.Bench) ledger.Situation {
+	t.Helper()
+	s, err := b.Situation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestOfAnEmptyLedgerNothingIsKnown(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := situation(t, b)
+		s.AsOf = time.Time{}
+		same(t, "situation", s, ledger.Situation{LastEvents: map[webhook.Type]time.Time{}})
+	})
+}
+
+func TestTheSituationTellsWhoseTroubleItIs(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		for _, code := range []string{"good", "bad", "shut", "lonely"} {
+			b.Partner(t, code)
+		}
+		good, bad, shut := b.Endpoint(t, "good", 1), b.Endpoint(t, "bad", 8), b.Endpoint(t, "shut", 8)
+		set(t, b, bad.ID, func(e *webhook.Endpoint) { e.URL = "https://bad.example.com/" })
+		storeMany(t, b, "good", 1)
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+		ours := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorInternal}
+		storeMany(t, b, "bad", 1)
+		send(t, b, b.Tickets(), ours, retryAt(time.Now().Add(time.Hour)))
+		set(t, b, shut.ID, pause)
+		storeMany(t, b, "shut", 2)
+		storeMany(t, b, "lonely", 1)
+		storeMany(t, b, "good", 3) // one goes, two wait for its slot
+		change(t, b, "UPDATE windows SET failing_since = $1 WHERE endpoint_id = $2", time.Now().Add(-time.Hour).UnixMicro(), bad.ID)
+		change(t, b, "UPDATE windows SET wake_at = 1000000 WHERE endpoint_id = $1", good.ID)
+		change(t, b, "INSERT INTO workers (id, host, started_at, seen_at) VALUES ('wrk_dead', 'h', 1, 1)")
+		if err := b.Heartbeat(t.Context(), "wrk_1", "h"); err != nil {
+			t.Fatal(err)
+		}
+		s := situation(t, b)
+		same(t, "endpoints", []int{s.Endpoints, s.EndpointsFailing, s.Breakers, s.Paused, s.Disabled}, []int{3, 1, 0, 1, 0})
+		same(t, "partners", []int{s.Partners, s.PartnersFailing, s.PartnersDown, s.PartnersDisabled}, []int{3, 1, 1, 0})
+		same(t, "hosts", []int{s.Hosts, s.HostsFailing}, []int{2, 1})
+		same(t, "deliveries", []int64{s.InFlight, s.WaitingFirst, s.WaitingAgain, s.WaitingBlocked, s.Held, s.WaitingForEndpoint}, []int64{1, 4, 1, 0, 2, 1})
+		same(t, "ours", []int{s.InternalErrors, s.Workers}, []int{1, 1})
+		same(t, "events", s.EventsLastMinute, 8)
+		same(t, "the oldest wake", s.OldestWake, time.Unix(1, 0).UTC())
+		if s.LastEvents[webhook.TopupCard].IsZero() || len(s.LastEvents) != 1 {
+			t.Errorf("newest events %v", s.LastEvents)
+		}
+		if s.OldestQueued.IsZero() || s.OldestWithoutRoom.IsZero() || !s.OldestDue.IsZero() || s.LastDelivered.IsZero() {
+			t.Errorf("oldest queued %s, without room %s, due with room %s; delivered last %s", s.OldestQueued, s.OldestWithoutRoom, s.OldestDue, s.LastDelivered)
+		}
+		change(t, b, "UPDATE windows SET max_in_flight = 9, grown = 9 WHERE endpoint_id = $1", good.ID)
+		if s := situation(t, b); s.OldestDue.IsZero() || !s.OldestWithoutRoom.IsZero() {
+			t.Errorf("with room the oldest due is %s, without it %s", s.OldestDue, s.OldestWithoutRoom)
+		}
+	})
+}
+
+func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		since := time.Now().Add(-time.Hour).Truncate(time.Microsecond).UTC()
+		for _, code := range []string{"acme", "bad", "worse", "shut"} {
+			b.Partner(t, code)
+		}
+		b.Endpoint(t, "acme", 8)
+		bad, w1, w2, shut := b.Endpoint(t, "bad", 8), b.Endpoint(t, "worse", 8), b.Endpoint(t, "worse", 8, webhook.CreateCard), b.Endpoint(t, "shut", 8)
+		set(t, b, w2.ID, func(e *webhook.Endpoint) { e.URL = "https://alone.example.com/" })
+		set(t, b, shut.ID, pause)
+		storeMany(t, b, "worse", 2)
+		send(t, b, b.Tickets(), failed, retryAt(time.Now().Add(time.Hour)))
+		for _, e := range []webhook.Endpoint{bad, w1, w2, shut} {
+			change(t, b, "UPDATE windows SET failing_since = $1 WHERE endpoint_id = $2", since.UnixMicro(), e.ID)
+		}
+		change(t, b, "UPDATE windows SET breaker = 'open', breaker_reason = 'no answer', open_until = $1 WHERE endpoint_id = $2", since.Add(2*time.Hour).UnixMicro(), w1.ID)
+		found, err := b.FailingPartners(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "partners", found, []ledger.FailingPartner{
+			{PartnerCode: "worse", Endpoints: 2, Hosts: []string{"alone.example.com", "partner.example.com"}, FailingSince: since,
+				Breakers: 1, BreakerReason: "no answer", OpenUntil: since.Add(2 * time.Hour), Waiting: 2, AttemptsFailed: 2},
+			{PartnerCode: "bad", Endpoints: 1, Hosts: []string{"partner.example.com"}, FailingSince: since},
+		})
+		hosts, err := b.FailingHosts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "hosts", hosts, []ledger.FailingHost{
+			{Host: "partner.example.com", Endpoints: 2, Partners: []string{"bad", "worse"}, FailingSince: since, Waiting: 2},
+			{Host: "alone.example.com", Endpoints: 1, Partners: []string{"worse"}, FailingSince: since},
+		})
+	})
+}
