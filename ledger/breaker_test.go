@@ -61,25 +61,20 @@ func TestABreakerHearsOnlyJudgesOfItsEpoch(t *testing.T) {
 	})
 }
 
-func TestNothingIsClaimedOnceABreakerIsOpen(t *testing.T) {
+func TestNothingIsClaimedInTheTransactionThatOpensABreaker(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 32)
 		storeMany(t, b, "acme", 2)
 		tickets := b.Tickets()
 		opens := trip(take(t, b, tickets[0]))
-		open := func() {
-			if err := b.Record(t.Context(), opens); err != nil {
-				t.Error(err)
-			}
-		}
-		claim := func() { refused(t, b, tickets[1]) }
-		if b.Embedded() {
-			together(b.Ledger, open, claim)
-		} else { // which claims in transactions of their own
-			open()
-			claim()
-		}
+		together(b.Ledger,
+			func() {
+				if err := b.Record(t.Context(), opens); err != nil {
+					t.Error(err)
+				}
+			},
+			func() { refused(t, b, tickets[1]) })
 		b.Settle()
 		b.CheckWindows(t)
 	})

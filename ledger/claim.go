@@ -19,11 +19,10 @@ type claimOp struct {
 	claimed bool
 }
 
-// Claim implements delivery.Ledger. It changes no window, so on PostgreSQL it
-// does not wait for those who do.
+// Claim implements delivery.Ledger.
 func (l *Ledger) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
 	op := &operation{claim: &claimOp{Ticket: t, workerID: workerID}}
-	if err := l.claims.submit(ctx, op); err != nil {
+	if err := l.writer.submit(ctx, op); err != nil {
 		return delivery.Job{}, false, err
 	}
 	return op.claim.job, op.claim.claimed, nil
