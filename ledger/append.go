@@ -180,31 +180,34 @@ func (b *batch) takeKeys(ctx context.Context) error {
 		a := first[keys[i]].append
 		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
 	})
-	inserted := map[partnerCodeAndKey]bool{}
-	err := t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key").query(ctx, b.tx, func(rows *sql.Rows) error {
-		var k partnerCodeAndKey
-		err := rows.Scan(&k.partner, &k.key)
-		inserted[k] = true
-		return err
-	})
-	if err != nil {
-		return err
-	}
 	type stored struct {
 		eventID string
 		digest  []byte
 	}
 	have := map[partnerCodeAndKey]stored{}
-	t = new(text).add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (VALUES ")
-	err = t.rows(len(keys), func(i int) []any { return []any{keys[i].partner, keys[i].key} }).add(")").query(ctx, b.tx, func(rows *sql.Rows) error {
+	inserted := map[partnerCodeAndKey]bool{}
+	err := t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var k partnerCodeAndKey
-		var s stored
-		err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
-		have[k] = s
+		err := rows.Scan(&k.partner, &k.key)
+		inserted[k] = true
+		have[k] = stored{first[k].append.Event.ID, first[k].append.Digest}
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if known := slices.DeleteFunc(keys, func(k partnerCodeAndKey) bool { return inserted[k] }); len(known) > 0 {
+		t = new(text).add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (VALUES ")
+		err = t.rows(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows *sql.Rows) error {
+			var k partnerCodeAndKey
+			var s stored
+			err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
+			have[k] = s
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for _, op := range b.live() {
 		a := op.append
@@ -236,15 +239,13 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	}
 	sorted := slices.SortedFunc(maps.Keys(objects), compareObjects)
 	key := func(i int) []any { return []any{sorted[i].partner, string(sorted[i].typ), sorted[i].id} }
-	t := new(text).add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) VALUES ")
-	t.rows(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
-	if _, err := t.add(" ON CONFLICT DO NOTHING").exec(ctx, b.tx); err != nil {
-		return err
-	}
 	type latest struct{ status, eventID string }
 	have := map[object]latest{}
-	t = new(text).add("SELECT partner_code, webhook_type, object_id, status, event_id FROM objects WHERE (partner_code, webhook_type, object_id) IN (VALUES ")
-	t.rows(len(sorted), key).add(") ORDER BY partner_code, webhook_type, object_id" + b.ledger.forUpdate)
+	// One statement makes what is new and locks and reads what is known.
+	t := new(text).add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) VALUES ")
+	t.rows(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
+	t.add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
+		RETURNING partner_code, webhook_type, object_id, status, event_id`)
 	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var o object
 		var l latest

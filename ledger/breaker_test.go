@@ -61,20 +61,25 @@ func TestABreakerHearsOnlyJudgesOfItsEpoch(t *testing.T) {
 	})
 }
 
-func TestNothingIsClaimedInTheTransactionThatOpensABreaker(t *testing.T) {
+func TestNothingIsClaimedOnceABreakerIsOpen(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 32)
 		storeMany(t, b, "acme", 2)
 		tickets := b.Tickets()
 		opens := trip(take(t, b, tickets[0]))
-		together(b.Ledger,
-			func() {
-				if err := b.Record(t.Context(), opens); err != nil {
-					t.Error(err)
-				}
-			},
-			func() { refused(t, b, tickets[1]) })
+		open := func() {
+			if err := b.Record(t.Context(), opens); err != nil {
+				t.Error(err)
+			}
+		}
+		claim := func() { refused(t, b, tickets[1]) }
+		if b.Embedded() {
+			together(b.Ledger, open, claim)
+		} else { // which claims in transactions of their own
+			open()
+			claim()
+		}
 		b.Settle()
 		b.CheckWindows(t)
 	})

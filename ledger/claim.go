@@ -19,10 +19,11 @@ type claimOp struct {
 	claimed bool
 }
 
-// Claim implements delivery.Ledger.
+// Claim implements delivery.Ledger. It changes no window, so on PostgreSQL it
+// does not wait for those who do.
 func (l *Ledger) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
 	op := &operation{claim: &claimOp{Ticket: t, workerID: workerID}}
-	if err := l.writer.submit(ctx, op); err != nil {
+	if err := l.claims.submit(ctx, op); err != nil {
 		return delivery.Job{}, false, err
 	}
 	return op.claim.job, op.claim.claimed, nil

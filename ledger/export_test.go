@@ -11,35 +11,55 @@ import (
 )
 
 // TogetherIn lets start hand over n operations, in goroutines of its own, that
-// then share one transaction.
+// then share one transaction; claims on PostgreSQL share another.
 func (l *Ledger) TogetherIn(n int, start func(), gathered ...func()) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	holder := &operation{alter: &alterOp{do: func(context.Context, *batch) error {
-		once.Do(func() { close(entered) })
-		<-release
-		return nil
-	}}}
-	if err := l.writer.hand(context.Background(), holder); err != nil {
-		panic(err)
+	writers := l.writers()
+	entered, release := make(chan struct{}, len(writers)), make(chan struct{})
+	var holders []*operation
+	for _, w := range writers {
+		var once sync.Once
+		holder := &operation{alter: &alterOp{do: func(context.Context, *batch) error {
+			once.Do(func() { entered <- struct{}{} })
+			<-release
+			return nil
+		}}}
+		if err := w.hand(context.Background(), holder); err != nil {
+			panic(err)
+		}
+		<-entered
+		holders = append(holders, holder)
 	}
-	<-entered
 	start()
-	for len(l.writer.queue) < n {
-		runtime.Gosched()
+	for waiting := 0; waiting < n; runtime.Gosched() {
+		waiting = 0
+		for _, w := range writers {
+			waiting += len(w.queue)
+		}
 	}
 	for _, then := range gathered {
 		then()
 	}
 	close(release)
-	<-holder.done
+	for _, holder := range holders {
+		<-holder.done
+	}
 }
 
-// Settle returns when the writer has done all that it was given.
+func (l *Ledger) writers() []*writer {
+	if l.claims == l.writer {
+		return []*writer{l.writer}
+	}
+	return []*writer{l.writer, l.claims}
+}
+
+// Settle returns when the writers have done all that they were given.
 func (l *Ledger) Settle() {
 	for range 2 { // what a batch leaves to the next one comes before this
-		if err := l.alterWindows(context.Background(), nil, func(context.Context, *batch) error { return nil }); err != nil {
-			panic(err)
+		for _, w := range l.writers() {
+			nothing := &operation{alter: &alterOp{do: func(context.Context, *batch) error { return nil }}}
+			if err := w.submit(context.Background(), nothing); err != nil {
+				panic(err)
+			}
 		}
 	}
 }
