@@ -135,7 +135,7 @@ func parked(s *scene, n int) {
 	s.Cleanup(server.Close)
 	s.Logf("the endpoint is back; its breaker is %s", s.endpoint(p).Breaker.State)
 	if !s.full {
-		s.api().Must("POST", "/internal/v1/endpoints/"+p.Endpoint+"/close-breaker", map[string]any{"reason": "the receiver is back"}, http.StatusOK, nil)
+		s.closeBreaker(p)
 	}
 	var grew []string
 	window, drains := 0, time.Time{}

@@ -24,45 +24,97 @@ func (f *fails) answer(receiver.Received) receiver.Answer {
 	return stage.Refusal
 }
 
+// parkedBehindBreaker has a backlog wait behind an open breaker, kills the
+// worker of its first probe and lets the receiver come back slowly.
 func parkedBehindBreaker(s *scene, _ fault) {
+	const firstFew = 20
 	var f fails
+	var active, done, herd atomic.Int32
+	probe := newGate()
 	turn := time.NewTicker(time.Second / 50)
 	defer turn.Stop()
-	p := s.partner(32, func(got receiver.Received) receiver.Answer {
-		if f.well.Load() {
-			<-turn.C // 50 a second, in turn
+	p := s.partner(32, func(receiver.Received) receiver.Answer {
+		if probe.pass() || !f.well.Load() {
+			return stage.Refusal
 		}
-		return f.answer(got)
+		if most := done.Load() + webhookStart; active.Add(1) > most {
+			herd.Add(1) // more than the window has room for, which grows by one with each success
+		}
+		<-turn.C // 50 a second, in turn
+		active.Add(-1)
+		done.Add(1)
+		return receiver.OK
 	})
-	s.post(p, 20)
-	stage.Eventually(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State != "closed" })
-	stage.Eventually(s, limit, "nothing is on its way", func() bool { return s.endpoint(p).InFlight == 0 })
-	n := pick(s.size, 200, 2000)
-	for i := 20; i < n; i += 100 {
+	s.Cleanup(probe.release) // before its server closes, which waits for its requests
+	s.post(p, firstFew)
+	stage.Eventually(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State == "open" && s.inFlight() == 0 })
+	probe.shut()
+	n := pick(s.size, 200, 5000)
+	for i := firstFew; i < n; i += 100 {
 		s.postFrom(p, i, min(100, n-i))
 	}
-	before := p.Asked()
-	f.well.Store(true)
-	s.strike()
-	s.settle(pick(s.size, 100*time.Second, 4*time.Minute))
-	if p.Asked()-before != n {
-		s.Errorf("%d requests for %d deliveries after the receiver came back", p.Asked()-before, n)
+	used := s.attempts(p)
+	if used != p.Asked() {
+		s.Errorf("%d attempts are used up by %d requests", used, p.Asked())
 	}
+	stage.Eventually(s, limit, "a probe is on its way", func() bool { return probe.holds() == 1 })
+	s.strike()
+	if e := s.endpoint(p); e.InFlight != 1 || e.Breaker.State != "half_open" {
+		s.Errorf("%d are on their way behind a breaker that is %s", e.InFlight, e.Breaker.State)
+	}
+	s.api().Kill()
+	s.api().Start()
+	stage.Eventually(s, limit, "the lost probe has opened the breaker again", func() bool {
+		e := s.endpoint(p)
+		return e.Breaker.State == "open" && e.InFlight == 0
+	})
+	if now := s.attempts(p); now != used+1 {
+		s.Errorf("waiting used %d attempts up, want the probe's alone", now-used)
+	}
+	probe.release()
+	stage.Eventually(s, limit, "the probe's request has ended", func() bool { return p.Asked() == used+1 })
+	f.well.Store(true)
+	s.back()
+	if !s.full {
+		s.closeBreaker(p)
+	}
+	s.settle(afterBreaker)
+	if got := p.Asked() - used - 1; got != n || herd.Load() > 0 {
+		s.Errorf("%d requests for %d deliveries after the receiver came back, %d of them without room in the window", got, n, herd.Load())
+	}
+}
+
+// attempts is how many a partner's deliveries have used up.
+func (s *scene) attempts(p *stage.Partner) (n int) {
+	s.Helper()
+	for _, d := range s.api().Deliveries(p.Code, "") {
+		n += d.AttemptCount
+	}
+	return n
+}
+
+// closeBreaker does by hand what takes a breaker half a minute or more.
+func (s *scene) closeBreaker(p *stage.Partner) {
+	s.Helper()
+	s.api().Must("POST", "/internal/v1/endpoints/"+p.Endpoint+"/close-breaker", map[string]any{"reason": "the receiver is well again"}, http.StatusOK, nil)
 }
 
 func answers503(s *scene, _ fault) {
 	var f fails
 	p := s.partner(32, f.answer)
-	load := stage.Produce(s.api(), p.Code, pick(s.size, 100, 1000), pick(s.size, 50, 200))
+	load := stage.Produce(s.api(), p.Code, pick(s.size, 100, 1000), pick(s.size, 100, 200))
 	s.loads = append(s.loads, load)
 	stage.Eventually(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State != "closed" })
 	load.Finish()
-	if n := p.Asked(); n > 10 {
-		s.Errorf("%d requests to a receiver that answers 503", n)
+	if n := p.Asked(); n < 5 || n > 10 {
+		s.Errorf("%d requests to a receiver that answers 503, want the five that trip a breaker and ten at most", n)
 	}
 	f.well.Store(true)
 	s.strike()
-	s.settle(2 * time.Minute)
+	if !s.full {
+		s.closeBreaker(p)
+	}
+	s.settle(afterBreaker)
 }
 
 // strange serves one partner's requests with handle, behind the signatures' check.
@@ -106,40 +158,59 @@ func strangeAnswers(s *scene, _ fault) {
 			}
 		}
 	}
-	var once atomic.Bool
-	taken := map[string]http.HandlerFunc{
-		"2 MB":        func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 2<<20)) },
-		"slow bytes":  endless("x", time.Second),
-		"endless":     endless(strings.Repeat("x", 32<<10), 0),
-		"cut":         raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
-		"not UTF-8":   raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe"),
-		"NUL":         raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x00\x00"),
-		"reset first": func(w http.ResponseWriter, r *http.Request) {},
-	}
-	taken["reset first"] = func(w http.ResponseWriter, r *http.Request) {
-		if once.CompareAndSwap(false, true) {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err == nil {
-				_ = conn.(*net.TCPConn).SetLinger(0)
-				_ = conn.Close()
+	once := func(first http.HandlerFunc) http.HandlerFunc {
+		var done atomic.Bool
+		return func(w http.ResponseWriter, r *http.Request) {
+			if done.CompareAndSwap(false, true) {
+				first(w, r)
 			}
 		}
 	}
-	counts := map[string]*atomic.Int32{}
-	for name, handle := range taken {
-		p, asked := s.strange(handle)
-		counts[name] = asked
-		s.post(p, 1)
+	hijacked := func(do func(*net.TCPConn)) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			do(conn.(*net.TCPConn))
+		}
+	}
+	answers := map[string]http.HandlerFunc{
+		"2 MB":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 2<<20)) },
+		"slow bytes": endless("x", 2*time.Second),
+		"endless":    endless(strings.Repeat("x", 32<<10), 0),
+		"cut":        raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+		"not UTF-8":  raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe"),
+		"NUL":        raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x00\x00"),
+	}
+	fail := map[string]http.HandlerFunc{ // the first time; then they take it
+		"reset first": once(hijacked(func(c *net.TCPConn) { _ = c.SetLinger(0) })),
+		"headers without end": once(hijacked(func(c *net.TCPConn) {
+			_, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			for line := "X-More: " + strings.Repeat("x", 4<<10) + "\r\n"; err == nil; {
+				_, err = io.WriteString(c, line)
+			}
+		})),
+	}
+	peak := s.api().Process.PeakMemory()
+	counts, want := map[string]*atomic.Int32{}, map[string]int32{}
+	for number, list := range []map[string]http.HandlerFunc{answers, fail} {
+		for name, handle := range list {
+			p, asked := s.strange(handle)
+			counts[name], want[name] = asked, int32(number+1)
+			s.asked += number // the receiver had read it before it failed
+			s.post(p, 1)
+		}
 	}
 	s.settle(limit)
 	for name, asked := range counts {
-		want := int32(1)
-		if name == "reset first" {
-			want, s.asked = 2, 1 // the receiver had read it before it reset the connection
+		if got := asked.Load(); got != want[name] {
+			s.Errorf("%s: %d requests, want %d", name, got, want[name])
 		}
-		if got := asked.Load(); got != want {
-			s.Errorf("%s: %d requests, want %d", name, got, want)
-		}
+	}
+	if grown := s.api().Process.PeakMemory() - peak; grown > 64<<20 {
+		s.Errorf("strange answers took %d MiB of memory", grown>>20)
 	}
 }
 

@@ -16,7 +16,7 @@ type size struct {
 	full         bool // with the waits that the promises are made for
 }
 
-var shortSize = size{events: 300, rate: 150}
+var shortSize = size{events: 200, rate: 100}
 
 // pick is one of two values, by size.
 func pick[T any](s size, short, full T) T {
@@ -40,8 +40,10 @@ type count struct {
 	recovered           time.Duration
 }
 
-func (c count) lost() int  { return c.accepted - c.delivered }
-func (c count) kept() bool { return c.lost() == 0 && c.duplicates <= c.inFlight }
+func (c count) lost() int { return c.accepted - c.delivered }
+
+// sound reports whether nothing was lost, and nothing doubled but what was in flight.
+func (c count) sound() bool { return c.lost() == 0 && c.duplicates <= c.inFlight }
 
 // scene is two gateways on a PostgreSQL and a Redis with partners beside them.
 type scene struct {
@@ -56,7 +58,8 @@ type scene struct {
 	struck  time.Time       // when the fault struck, or what was taken away came back
 	before  []string        // accepted until then
 	flights int
-	asked   int // requests for events that had been taken, which had to come
+	again   time.Time // when the one event that the fault is about came again
+	asked   int       // requests for events that had been taken, which had to come
 }
 
 // quick are waits before attempts that let a run see many.
@@ -77,6 +80,9 @@ func (b bench) inject(t stage.T, f fault) count {
 		g := stage.Served(t, database, s.cache)
 		g.Set(map[string]string{"LEDGERHOOK_DELIVERY_RETRY": quick})
 		g.Set(f.env)
+		if f.apart {
+			g.Set(map[string]string{"LEDGERHOOK_ROLES": []string{"api", "worker"}[i]})
+		}
 		if f.link {
 			f.cut = newLink(t, s.cache.Address())
 			g.Set(map[string]string{"LEDGERHOOK_REDIS_URL": f.cut.redisURL(s.cache)})
@@ -145,15 +151,24 @@ func (s *scene) reach(n int) {
 	stage.Eventually(s, 3*time.Minute, fmt.Sprint(n, " events are accepted"), func() bool { return len(s.accepted()) >= n })
 }
 
+// back notes that what had been taken away is there again: from now on
+// everything that was accepted has to arrive in time.
+func (s *scene) back() { s.before, s.struck = s.accepted(), time.Now() }
+
 // strike notes how things stand as the fault is injected.
 func (s *scene) strike() {
 	s.Helper()
-	used := 0
+	s.flights += s.inFlight()
+	s.back()
+}
+
+// inFlight is how many deliveries are queued or being sent.
+func (s *scene) inFlight() (n int) {
+	s.Helper()
 	for _, p := range s.partners {
-		used += s.endpoint(p).InFlight
+		n += s.endpoint(p).InFlight
 	}
-	s.flights += used
-	s.before, s.struck = s.accepted(), time.Now()
+	return n
 }
 
 // endpoint is a partner's as the API shows it.
@@ -182,10 +197,14 @@ func (s *scene) settle(within time.Duration) {
 		}
 		return got >= want
 	})
+	known := map[string]bool{}
+	for _, id := range s.accepted() {
+		known[id] = true
+	}
 	for _, p := range s.partners {
 		for _, d := range s.api().Await(p.Code, within) {
-			if d.State != "delivered" {
-				s.Errorf("delivery %s is %s", d.DeliveryID, d.State)
+			if d.State != "delivered" || !known[d.EventID] {
+				s.Errorf("delivery %s is %s; its event was accepted: %t", d.DeliveryID, d.State, known[d.EventID])
 			}
 		}
 		p.CheckRequests()
@@ -212,6 +231,9 @@ func (s *scene) count() (c count) {
 	}
 	for _, id := range s.before {
 		c.recovered = max(c.recovered, taken[id].Sub(s.struck))
+	}
+	if !s.again.IsZero() {
+		c.recovered = s.again.Sub(s.struck)
 	}
 	c.inFlight = max(s.flights, s.putBack())
 	return c

@@ -31,6 +31,7 @@ type Gateway struct {
 // The settings of a test's gateway that are secrets.
 var (
 	TestToken     = "internal-token-of-the-test"
+	TestPassword  = "password-of-the-first-operator"
 	TestMasterKey = base64.StdEncoding.EncodeToString([]byte("master-key-of-the-test-32-bytes!"))
 )
 
@@ -41,6 +42,7 @@ func base() map[string]string {
 		"LEDGERHOOK_INTERNAL_LISTEN":      "127.0.0.1:0",
 		"LEDGERHOOK_DELIVERY_ALLOW_CIDRS": "127.0.0.0/8",
 		"LEDGERHOOK_LOG":                  "json",
+		"LEDGERHOOK_ADMIN_PASSWORD":       TestPassword, // else one is made and printed
 	}
 }
 
@@ -48,6 +50,7 @@ func base() map[string]string {
 func Embedded(tb T) *Gateway {
 	tb.Helper()
 	g := &Gateway{tb: tb, Dir: tb.TempDir(), Env: base(), output: &Output{}}
+	g.Secret(TestPassword)
 	tb.Cleanup(g.checkOutput)
 	return g
 }

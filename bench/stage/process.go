@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -115,6 +116,19 @@ func (p *Process) Running() bool {
 	default:
 		return true
 	}
+}
+
+// PeakMemory is the most memory that the process has had so far, in bytes; 0
+// where the system does not tell.
+func (p *Process) PeakMemory() int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes int64
+	_, _ = fmt.Sscan(peak, &kilobytes) // 0 if it is not there
+	return kilobytes << 10
 }
 
 // Ledgerhook is a command line of the program with nothing but env around it.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"ledgerhook/app/receiver"
+	"ledgerhook/bench/stage"
+)
+
+// strikeUnderLoad does its worst while events come in and go out.
+func strikeUnderLoad(inject func(*scene, fault)) func(*scene, fault) {
+	return func(s *scene, f fault) {
+		s.load(s.events, receiver.Always(receiver.Answer{Status: http.StatusOK, Delay: 50 * time.Millisecond}))
+		s.reach(s.events / 3)
+		s.strike()
+		inject(s, f)
+		s.settle(limit)
+	}
+}
+
+const shards = 4
+
+// onRedis reports how many tasks Redis holds in a list of every shard.
+func (s *scene) onRedis(client *redis.Client, list string) (n int64) {
+	s.Helper()
+	for shard := range shards {
+		held, err := client.LLen(s.Context(), fmt.Sprintf("asynq:{deliver-%d}:%s", shard, list)).Result()
+		if err != nil {
+			s.Fatal(err)
+		}
+		n += held
+	}
+	return n
+}
+
+// busy waits until tasks are on their way in Redis, so that it hurts to lose them.
+func (s *scene) busy(client *redis.Client) {
+	s.Helper()
+	stage.Eventually(s, limit, "Redis holds tasks", func() bool { return s.onRedis(client, "active") > 0 })
+}
+
+func flush(s *scene, _ fault) {
+	client := s.cache.Redis()
+	s.busy(client)
+	var before, after *redis.IntCmd
+	if _, err := client.TxPipelined(s.Context(), func(p redis.Pipeliner) error {
+		before = p.DBSize(s.Context())
+		p.FlushAll(s.Context())
+		after = p.DBSize(s.Context())
+		return nil
+	}); err != nil {
+		s.Fatal(err)
+	}
+	if before.Val() == 0 || after.Val() != 0 {
+		s.Errorf("Redis held %d keys and then %d", before.Val(), after.Val())
+	}
+}
+
+func restartRedis(s *scene, _ fault) {
+	client := s.cache.Redis()
+	s.busy(client)
+	s.cache.Stop()
+	if err := client.Ping(s.Context()).Err(); err == nil {
+		s.Error("Redis still answers")
+	}
+	s.reach(s.events / 2)
+	s.cache.Start()
+	s.back()
+}
+
+func deleteLeases(s *scene, _ fault) {
+	client := s.cache.Redis()
+	var keys []string
+	for shard := range shards {
+		keys = append(keys, fmt.Sprintf("asynq:{deliver-%d}:lease", shard))
+	}
+	stage.Eventually(s, limit, "leases of running tasks are deleted", func() bool {
+		n, err := client.Del(s.Context(), keys...).Result()
+		if err != nil {
+			s.Fatal(err)
+		}
+		return n > 0
+	})
+}
+
+func databaseAway(s *scene, f fault) {
+	strikeUnderLoad(func(s *scene, _ fault) {
+		f.database.Stop()
+		gone := time.Now()
+		p := s.partners[0]
+		event := stage.Event(p.Code, s.events) // after those of the load
+		stage.Eventually(s, limit, "a poster is told that the database is away", func() bool {
+			a, err := s.api().Call("POST", "/internal/v1/events", event)
+			if err == nil && a.Status == http.StatusAccepted {
+				s.Fatal("an event is accepted without a database")
+			}
+			return err == nil && a.Status == http.StatusServiceUnavailable && time.Since(gone) >= pick(s.size, 0, 20*time.Second)
+		})
+		f.database.Start()
+		s.back()
+		var made struct{ EventID string }
+		stage.Eventually(s, soon, "the same event is accepted as if nothing had been", func() bool {
+			a, err := s.api().Call("POST", "/internal/v1/events", event)
+			return err == nil && a.Status == http.StatusAccepted && json.Unmarshal(a.Body, &made) == nil
+		})
+		s.posted[made.EventID] = true
+	})(s, f)
+	for _, l := range s.loads {
+		for _, a := range l.Away {
+			if a.Header.Get("Retry-After") == "" {
+				s.Errorf("a 503 does not say when to come back: %s", a.Body)
+			}
+		}
+	}
+}
