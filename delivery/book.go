@@ -41,6 +41,7 @@ type Filter struct {
 	StatusCode   int
 	ErrorClass   webhook.ErrorClass
 	Reference    string // an event id or an object id
+	ReplayID     string // made by this bulk replay
 	Since, Until time.Time
 	Cursor       string // list what is older than this delivery
 	Limit        int

@@ -35,26 +35,64 @@ type Replay struct {
 	Progress   ReplayProgress
 }
 
-// ReplayProgress counts a replay's items. They add up to its total.
+// ReplayProgress counts a replay's items. Open to Failed add up to its total;
+// Queued, Sent and Answered are what the words say, so each is part of the one
+// before it.
 type ReplayProgress struct {
 	Open      int // not admitted yet
-	Skipped   int // delivered meanwhile, still under way, or their endpoint is gone
+	Skipped   int // delivered meanwhile, still under way, or past sending
 	Waiting   int // admitted, no attempt has ended yet
 	Delivered int
 	Failing   int // at least one attempt failed, more follow
 	Failed    int // ended without success
+
+	Queued   int // admitted: have become deliveries
+	Sent     int // at least one attempt has ended
+	Answered int // the newest attempt was answered with a 2xx status
+	Failures []ReplayFailure
 }
+
+// ReplayFailure counts the failing and failed items whose newest attempt
+// failed in one way; the class is empty for those that ended without attempt.
+type ReplayFailure struct {
+	Class           webhook.ErrorClass
+	Failing, Failed int
+}
+
+// CountKind says how far a number can be relied on.
+type CountKind string
+
+const (
+	CountExact   CountKind = "exact"
+	CountAbout   CountKind = "about"   // rounded to hundreds
+	CountAtLeast CountKind = "atLeast" // counting on would have taken too long
+)
 
 // ReplayPreview is what a replay of a filter would be.
 type ReplayPreview struct {
 	Count     int // of finished deliveries, at most MaxReplay + 1
-	Breakdown []ReplayGroup
+	CountIs   CountKind
+	Grouped   int           // how many of the newest the breakdown counts
+	Breakdown []ReplayGroup // at most MaxReplayGroups, the largest first
+	Warnings  ReplayWarnings
 	Sample    []Placed // the newest
 }
 
-// ReplayGroup counts the deliveries of one partner, type and end.
+// ReplayWarnings counts what somebody should know before a replay is started,
+// among the newest Checked deliveries.
+type ReplayWarnings struct {
+	Checked       int
+	Delivered     int // their event has been delivered to the endpoint already
+	Retrying      int // another delivery of their event to the endpoint is under way: would be skipped
+	URLChanged    int // their endpoint's URL has changed since they ended
+	SecretRotated int // their partner has a newer signing secret since they ended
+	Removed       int // their endpoint was removed: would be skipped
+}
+
+// ReplayGroup counts the deliveries of one partner, endpoint, type and end.
 type ReplayGroup struct {
 	PartnerCode string
+	EndpointID  string
 	Type        webhook.Type
 	State       webhook.State
 	ErrorClass  webhook.ErrorClass
@@ -67,6 +105,7 @@ const (
 	DefaultReplayRate = 50      // items a second
 	MaxReplayRate     = 1000
 	ReplaySample      = 10
+	MaxReplayGroups   = 200
 	// ReplayMaxFailing is the share of failing deliveries, among the newest that
 	// were attempted, above which a replay stops itself.
 	ReplayMaxFailing = 0.2
@@ -79,6 +118,8 @@ type Replays interface {
 	StepReplays(ctx context.Context) (admitted, skipped int, err error)
 	// StopFailingReplays stops running replays of which too much fails.
 	StopFailingReplays(ctx context.Context) error
+	// SettleReplays copies how deliveries ended into the lists of their replays.
+	SettleReplays(ctx context.Context) error
 }
 
 const (
@@ -102,7 +143,9 @@ func RunReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
 			m.replayed.WithLabelValues("admitted").Add(float64(admitted))
 			m.replayed.WithLabelValues("skipped").Add(float64(skipped))
 		case <-check.C:
-			err = r.StopFailingReplays(ctx)
+			if err = r.StopFailingReplays(ctx); err == nil {
+				err = r.SettleReplays(ctx)
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("replays cannot be carried on just now", "error", err)

@@ -47,21 +47,22 @@ func (a *api) exhaust(t *testing.T, n int) (ids []string) {
 func TestADryRunTellsWhatAReplayWouldBe(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")
-		a.endpoint(t, "acme", nil)
+		endpoint := a.endpoint(t, "acme", nil)
 		ids := a.exhaust(t, 12)
 		var got struct {
 			Count, Max int
 			Breakdown  []map[string]any
 			Sample     []deliveryView
 		}
-		a.want(t, 200, "POST", "/replays", `{"filter":{"partnerCode":"acme","state":"exhausted"},"dryRun":true}`).json(t, &got)
+		a.want(t, 200, "POST", "/replays", `{"filter":{"partnerCode":"acme","state":"exhausted"},"dryRun":true}`, `"countIs":"exact","max":100000,"grouped":12,`,
+			`"warnings":{"checked":12,"alreadyDelivered":0,"stillRetrying":0,"urlChanged":0,"secretRotated":0,"endpointRemoved":0}`).json(t, &got)
 		if got.Count != 12 || got.Max != 100_000 || len(got.Sample) != 10 || got.Sample[0].DeliveryID != ids[11] {
 			t.Errorf("%+v", got)
 		}
-		if b := fmt.Sprint(got.Breakdown); b != "[map[count:12 errorClass:http_5xx partnerCode:acme state:exhausted webhookType:TopupCard]]" {
+		if b := fmt.Sprint(got.Breakdown); b != "[map[count:12 endpointId:"+endpoint+" errorClass:http_5xx partnerCode:acme state:exhausted webhookType:TopupCard]]" {
 			t.Errorf("the breakdown is %s", b)
 		}
-		a.want(t, 200, "POST", "/replays", `{"filter":{"partnerCode":"nobody"},"dryRun":true}`, `"count":0,`, `"breakdown":[],"sample":[]`)
+		a.want(t, 200, "POST", "/replays", `{"filter":{"partnerCode":"nobody"},"dryRun":true}`, `"count":0,`, `"breakdown":[],`, `"sample":[]`)
 		a.want(t, 200, "GET", "/replays", nil, `"items":[]`)
 		if entries := a.want(t, 200, "GET", "/audit", nil); strings.Contains(string(entries.body), "replay") {
 			t.Errorf("a dry run is an act: %s", entries.body)
@@ -93,7 +94,7 @@ func TestAReplayRunsAndIsPausedResumedAndCancelled(t *testing.T) {
 		}
 		a.record(t, job, delivered200, delivered)
 
-		a.want(t, 200, "POST", path+"/pause", nil, `"state":"paused"`, `"progress":{"open":3,"skipped":0,"waiting":0,"delivered":1,"failing":0,"failed":0}`)
+		a.want(t, 200, "POST", path+"/pause", nil, `"state":"paused"`, `"progress":{"open":3,"skipped":0,"waiting":0,"delivered":1,"failing":0,"failed":0,"queued":1,"sent":1,"answered2xx":1,"failures":[]}`)
 		a.want(t, 409, "POST", path+"/pause", nil, "paused")
 		a.step(t)
 		if p := a.progress(t, id); p != (progress{Open: 3, Delivered: 1}) {
@@ -106,6 +107,9 @@ func TestAReplayRunsAndIsPausedResumedAndCancelled(t *testing.T) {
 		if p := a.progress(t, id); p != (progress{Open: 2, Delivered: 1, Failed: 1}) {
 			t.Errorf("%+v", p)
 		}
+		a.want(t, 200, "GET", path, nil, `"queued":2,"sent":2,"answered2xx":1,"failures":[{"errorClass":"http_5xx","failing":0,"failed":1}]`)
+		a.want(t, 200, "POST", "/replays", `{"filter":{"replayId":"`+id+`","state":"exhausted"},"dryRun":true}`, `"count":1,`)
+		a.want(t, 201, "POST", "/replays", `{"filter":{"replayId":"`+id+`","state":"exhausted"},"reason":"those that failed"}`, `"total":1`, `"filter":{"state":"exhausted","replayId":"`+id+`"}`)
 		got := a.want(t, 200, "POST", path+"/cancel", nil, `"state":"cancelled"`)
 		if got.text(t, "finishedAt") == "" {
 			t.Errorf("cancelled is %s", got.body)
@@ -176,6 +180,8 @@ func TestAReplayIsMadeFromGoodInputOnly(t *testing.T) {
 			`"filter":{"reference":"tp_0","until":"9999-12-31T23:59:59-10:00"},"reason":"x"`:  "/filter/until",
 			`"filter":{"reference":"tp_0","since":"9999-12-31T23:59:59-10:00"},"reason":"x"`:  "/filter/since",
 			`"filter":{"reference":"tp_\u0000"},"reason":"x"`:                                 "/filter/reference",
+			`"filter":{"replayId":"rpl_\u0000"},"reason":"x"`:                                 "/filter/replayId",
+			`"filter":{"replayId":"rpl_none"},"reason":"x"`:                                   "at least one",
 			`"filter":{"partnerCode":"a\u0000"},"reason":"x"`:                                 "/filter/partnerCode",
 			`"filter":{"endpointId":"a\u0000"},"reason":"x"`:                                  "/filter/endpointId",
 			`"filter":{"reference":"tp_0","cursor":"x"},"reason":"x"`:                         "/filter/cursor",

@@ -21,13 +21,14 @@ type replayFilter struct {
 	StatusCode  int                `json:"statusCode,omitempty"`
 	ErrorClass  webhook.ErrorClass `json:"errorClass,omitempty"`
 	Reference   string             `json:"reference,omitempty"`
+	ReplayID    string             `json:"replayId,omitempty"` // made by this replay: with a state, those of it that failed
 	Since       web.Time           `json:"since,omitzero"`
 	Until       web.Time           `json:"until,omitzero"`
 }
 
 func (f replayFilter) read() (delivery.Filter, error) {
 	read := delivery.Filter{PartnerCode: f.PartnerCode, EndpointID: f.EndpointID, State: f.State, Type: f.WebhookType, StatusCode: f.StatusCode,
-		ErrorClass: f.ErrorClass, Reference: f.Reference, Since: time.Time(f.Since).UTC(), Until: time.Time(f.Until).UTC()}
+		ErrorClass: f.ErrorClass, Reference: f.Reference, ReplayID: f.ReplayID, Since: time.Time(f.Since).UTC(), Until: time.Time(f.Until).UTC()}
 	switch {
 	case f == replayFilter{}:
 		return read, webhook.Invalid("/filter", "must narrow the deliveries by at least one member")
@@ -44,7 +45,7 @@ func (f replayFilter) read() (delivery.Filter, error) {
 	case read.Until.Year() > 9999:
 		return read, webhook.Invalid("/filter/until", "must be before the year 10000 UTC")
 	}
-	for _, member := range []struct{ name, value string }{{"partnerCode", f.PartnerCode}, {"endpointId", f.EndpointID}, {"reference", f.Reference}} {
+	for _, member := range []struct{ name, value string }{{"partnerCode", f.PartnerCode}, {"endpointId", f.EndpointID}, {"reference", f.Reference}, {"replayId", f.ReplayID}} {
 		if err := checkText("/filter/"+member.name, member.value); err != nil {
 			return read, err
 		}
@@ -54,7 +55,7 @@ func (f replayFilter) read() (delivery.Filter, error) {
 
 func showFilter(f delivery.Filter) replayFilter {
 	return replayFilter{PartnerCode: f.PartnerCode, EndpointID: f.EndpointID, State: f.State, WebhookType: f.Type, StatusCode: f.StatusCode,
-		ErrorClass: f.ErrorClass, Reference: f.Reference, Since: web.Time(f.Since), Until: web.Time(f.Until)}
+		ErrorClass: f.ErrorClass, Reference: f.Reference, ReplayID: f.ReplayID, Since: web.Time(f.Since), Until: web.Time(f.Until)}
 }
 
 type replayItem struct {
@@ -73,22 +74,51 @@ func showReplayItem(r delivery.Replay) replayItem {
 	return replayItem{r.ID, string(r.State), r.Reason, showFilter(r.Filter), r.Rate, r.Total, r.Note, web.Time(r.CreatedAt), web.Time(r.FinishedAt)}
 }
 
-// replayProgress adds up to the replay's total.
+// replayProgress counts a replay's items: open to failed add up to its total.
 type replayProgress struct {
-	Open      int `json:"open"`
-	Skipped   int `json:"skipped"`
-	Waiting   int `json:"waiting"`
-	Delivered int `json:"delivered"`
-	Failing   int `json:"failing"`
-	Failed    int `json:"failed"`
+	Open      int             `json:"open"`
+	Skipped   int             `json:"skipped"`
+	Waiting   int             `json:"waiting"`
+	Delivered int             `json:"delivered"`
+	Failing   int             `json:"failing"`
+	Failed    int             `json:"failed"`
+	Queued    int             `json:"queued"`
+	Sent      int             `json:"sent"`
+	Answered  int             `json:"answered2xx"`
+	Failures  []replayFailure `json:"failures"`
+}
+
+type replayFailure struct {
+	ErrorClass *string `json:"errorClass"`
+	Failing    int     `json:"failing"`
+	Failed     int     `json:"failed"`
+}
+
+func showProgress(p delivery.ReplayProgress) replayProgress {
+	failures := []replayFailure{}
+	for _, f := range p.Failures {
+		failures = append(failures, replayFailure{orNull(f.Class), f.Failing, f.Failed})
+	}
+	return replayProgress{p.Open, p.Skipped, p.Waiting, p.Delivered, p.Failing, p.Failed, p.Queued, p.Sent, p.Answered, failures}
 }
 
 type previewGroup struct {
 	PartnerCode string  `json:"partnerCode"`
+	EndpointID  string  `json:"endpointId"`
 	WebhookType string  `json:"webhookType"`
 	State       string  `json:"state"`
 	ErrorClass  *string `json:"errorClass"`
 	Count       int     `json:"count"`
+}
+
+// previewWarnings counts among the newest checked deliveries.
+type previewWarnings struct {
+	Checked       int `json:"checked"`
+	Delivered     int `json:"alreadyDelivered"`
+	Retrying      int `json:"stillRetrying"`
+	URLChanged    int `json:"urlChanged"`
+	SecretRotated int `json:"secretRotated"`
+	Removed       int `json:"endpointRemoved"`
 }
 
 // createReplay starts a bulk replay (201), or tells what it would be (200).
@@ -138,17 +168,20 @@ func (a *Internal) previewReplay(w http.ResponseWriter, r *http.Request, f deliv
 	}
 	groups, sample := []previewGroup{}, []deliveryItem{}
 	for _, g := range p.Breakdown {
-		groups = append(groups, previewGroup{g.PartnerCode, string(g.Type), string(g.State), orNull(g.ErrorClass), g.Count})
+		groups = append(groups, previewGroup{g.PartnerCode, g.EndpointID, string(g.Type), string(g.State), orNull(g.ErrorClass), g.Count})
 	}
 	for _, d := range p.Sample {
 		sample = append(sample, showDeliveryItem(d))
 	}
 	return web.WriteJSON(w, http.StatusOK, struct {
-		Count     int            `json:"count"` // no further than one above the most a replay takes
-		Max       int            `json:"max"`
-		Breakdown []previewGroup `json:"breakdown"`
-		Sample    []deliveryItem `json:"sample"`
-	}{p.Count, delivery.MaxReplay, groups, sample})
+		Count     int                `json:"count"` // no further than one above the most a replay takes
+		CountIs   delivery.CountKind `json:"countIs"`
+		Max       int                `json:"max"`
+		Grouped   int                `json:"grouped"`
+		Breakdown []previewGroup     `json:"breakdown"`
+		Warnings  previewWarnings    `json:"warnings"`
+		Sample    []deliveryItem     `json:"sample"`
+	}{p.Count, p.CountIs, delivery.MaxReplay, p.Grouped, groups, previewWarnings(p.Warnings), sample})
 }
 
 func (a *Internal) listReplays(w http.ResponseWriter, r *http.Request) error {
@@ -171,7 +204,7 @@ func (a *Internal) showReplay(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, struct {
 		replayItem
 		Progress replayProgress `json:"progress"`
-	}{showReplayItem(found), replayProgress(found.Progress)})
+	}{showReplayItem(found), showProgress(found.Progress)})
 }
 
 // moveReplay does what a verb of the API says: it brings a replay to a state.

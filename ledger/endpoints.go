@@ -197,7 +197,7 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 		w.Grown = min(w.Grown, w.MaxInFlight)
 		w.wake(b.now)
 		e.UpdatedAt, e.Window = b.now, w.Window
-		_, err = b.tx.ExecContext(ctx, `UPDATE endpoints SET url = $2, types = $3, description = $4, ack_mode = $5, headers = $6,
+		_, err = b.tx.ExecContext(ctx, `UPDATE endpoints SET url_changed_at = CASE WHEN url <> $2 THEN $7 ELSE url_changed_at END, url = $2, types = $3, description = $4, ack_mode = $5, headers = $6,
 			updated_at = $7 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now))
 		return err
 	})

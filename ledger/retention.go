@@ -36,7 +36,13 @@ func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) 
 	if err != nil {
 		return err
 	}
+	if err := l.retainReplays(ctx, cutoff); err != nil {
+		return fmt.Errorf("retain replays: %w", err)
+	}
 	if err := l.deleteQuotes(ctx, cutoff); err != nil {
+		return err
+	}
+	if err := l.deleteRefusals(ctx, cutoff); err != nil {
 		return err
 	}
 	return l.deleteKeys(ctx, now.Add(-max(keep, keyLife)))
@@ -102,6 +108,9 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 		if inUse {
 			continue
 		}
+		if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, from), webhook.TimeBound(webhook.DeliveryPrefix, from.AddDate(0, 0, 1))); err != nil {
+			return fmt.Errorf("settle replays: %w", err)
+		}
 		for _, p := range partitioned {
 			if err := l.alterTables(ctx, "DROP TABLE IF EXISTS "+p.table+"_"+day); err != nil {
 				return fmt.Errorf("drop %s of %s: %w", p.table, day, err)
@@ -125,11 +134,15 @@ func (l *Ledger) refersTo(ctx context.Context, from time.Time) (used bool, err e
 // deleteOld deletes old finished rows in small steps.
 func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time) error {
 	deliveries, events := webhook.TimeBound(webhook.DeliveryPrefix, cutoff), webhook.TimeBound(webhook.EventPrefix, cutoff)
+	if err := l.settleReplays(ctx, "", deliveries); err != nil {
+		return fmt.Errorf("settle replays: %w", err)
+	}
 	for _, step := range []struct{ query, bound string }{
 		{`DELETE FROM attempts WHERE rowid IN (SELECT a.rowid FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
 			WHERE a.delivery_id < $1 AND d.finished_at > 0 LIMIT $2)`, deliveries},
 		{`DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries WHERE id < $1 AND finished_at > 0
-			AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery_id = deliveries.id) LIMIT $2)`, deliveries},
+			AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery_id = deliveries.id)
+			AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.outcome = 'admitted' AND i.new_id = deliveries.id) LIMIT $2)`, deliveries},
 		{`DELETE FROM events WHERE rowid IN (SELECT rowid FROM events WHERE id < $1
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = events.id) LIMIT $2)`, events},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ type replayItem struct {
 	Progress replayProgress `json:"progress"`
 }
 
-// replayProgress adds up to the replay's total.
+// replayProgress adds up to the replay's total from Open to Failed; what is
+// queued, sent and answered are each a part of the one before.
 type replayProgress struct {
 	Open      int `json:"open"`
 	Skipped   int `json:"skipped"`
@@ -31,6 +33,15 @@ type replayProgress struct {
 	Delivered int `json:"delivered"`
 	Failing   int `json:"failing"`
 	Failed    int `json:"failed"`
+
+	Queued   int `json:"queued"`
+	Sent     int `json:"sent"`
+	Answered int `json:"answered2xx"`
+	Failures []struct {
+		ErrorClass string `json:"errorClass"`
+		Failing    int    `json:"failing"`
+		Failed     int    `json:"failed"`
+	} `json:"failures"`
 }
 
 const replaysPath = "/internal/v1/replays"
@@ -54,6 +65,7 @@ type replayFilter struct {
 	Code       int        `json:"statusCode,omitempty"`
 	ErrorClass string     `json:"errorClass,omitempty"`
 	Reference  string     `json:"reference,omitempty"`
+	ReplayID   string     `json:"replayId,omitempty"`
 	Since      *time.Time `json:"since,omitempty"`
 	Until      *time.Time `json:"until,omitempty"`
 }
@@ -77,6 +89,7 @@ func (q *replayRequest) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.Code, "code", 0, "only those whose last answer had this status code")
 	cmd.Flags().StringVar(&f.ErrorClass, "error", "", "only those whose last attempt failed like this: timeout, connect, http_5xx …")
 	cmd.Flags().StringVar(&f.Reference, "reference", "", "only those about this event, card, top-up, transaction, account or order")
+	cmd.Flags().StringVar(&f.ReplayID, "replay", "", "only those made by this replay; with --state exhausted, those of it that failed")
 	cmd.Flags().StringVar(&q.since, "since", "", `only those made since: "2h" ago, "14:00" today, or an RFC 3339 time`)
 	cmd.Flags().StringVar(&q.until, "until", "", "only those made before, said like --since")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
@@ -135,15 +148,26 @@ func (c *cli) replayPreview() *cobra.Command {
 }
 
 type replayPreview struct {
-	Count     int `json:"count"`
-	Max       int `json:"max"`
+	Count     int    `json:"count"`
+	CountIs   string `json:"countIs"`
+	Max       int    `json:"max"`
+	Grouped   int    `json:"grouped"`
 	Breakdown []struct {
 		Partner    string `json:"partnerCode"`
+		Endpoint   string `json:"endpointId"`
 		Type       string `json:"webhookType"`
 		State      string `json:"state"`
 		ErrorClass string `json:"errorClass"`
 		Count      int    `json:"count"`
 	} `json:"breakdown"`
+	Warnings struct {
+		Checked       int `json:"checked"`
+		Delivered     int `json:"alreadyDelivered"`
+		Retrying      int `json:"stillRetrying"`
+		URLChanged    int `json:"urlChanged"`
+		SecretRotated int `json:"secretRotated"`
+		Removed       int `json:"endpointRemoved"`
+	} `json:"warnings"`
 	Sample []deliveryItem `json:"sample"`
 }
 
@@ -152,9 +176,9 @@ func (c *cli) showPreview(p replayPreview) error {
 		c.say("no delivery that has ended matches")
 		return nil
 	}
-	t := c.table("COUNT", "PARTNER", "TYPE", "STATE", "LAST ERROR")
+	t := c.table("COUNT", "PARTNER", "ENDPOINT", "TYPE", "STATE", "LAST ERROR")
 	for _, g := range p.Breakdown {
-		t.row(strconv.Itoa(g.Count), g.Partner, g.Type, stateColour(g.State), g.ErrorClass)
+		t.row(strconv.Itoa(g.Count), g.Partner, g.Endpoint, g.Type, stateColour(g.State), g.ErrorClass)
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -167,12 +191,46 @@ func (c *cli) showPreview(p replayPreview) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
+	p.warn(c)
 	if p.Count > p.Max {
 		c.say("more than %d match, which is the most a replay takes: narrow it, by --since and --until for example", p.Max)
 		return nil
 	}
-	c.say("%d match; send them again: ledgerhook replay start with the same filters and --reason", p.Count)
+	c.say("%s match; send them again: ledgerhook replay start with the same filters and --reason", p.count())
 	return nil
+}
+
+// count is the number as it is known.
+func (p replayPreview) count() string {
+	switch p.CountIs {
+	case "about":
+		return fmt.Sprintf("about %d", p.Count)
+	case "atLeast":
+		return fmt.Sprintf("at least %d", p.Count)
+	}
+	return strconv.Itoa(p.Count)
+}
+
+// warn says what should be known before a replay is started.
+func (p replayPreview) warn(c *cli) {
+	if p.Grouped < p.Count {
+		c.say("the table counts the newest %d", p.Grouped)
+	}
+	w := p.Warnings
+	for _, warning := range []struct {
+		n    int
+		says string
+	}{
+		{w.Delivered, "have been delivered already"},
+		{w.Retrying, "are still under way in another delivery, and would be skipped"},
+		{w.URLChanged, "ended before their endpoint's URL was changed"},
+		{w.SecretRotated, "ended before their partner had a newer signing secret"},
+		{w.Removed, "have no endpoint any more, and would be skipped"},
+	} {
+		if warning.n > 0 {
+			c.say("%d of the newest %d %s", warning.n, w.Checked, warning.says)
+		}
+	}
 }
 
 func (c *cli) replayStart() *cobra.Command {
@@ -325,7 +383,7 @@ func (r replayItem) verdict() error {
 	case r.State != "finished":
 		return &exitError{exitChanged, fmt.Errorf("the replay is %s%s; go on: ledgerhook replay resume %s", r.State, note, r.ID)}
 	case r.Progress.Failed > 0:
-		return &exitError{exitSomeFailed, fmt.Errorf("%d of %d failed again", r.Progress.Failed, r.Total)}
+		return &exitError{exitSomeFailed, fmt.Errorf("%d of %d failed again; send those again: ledgerhook replay start --replay %s --state exhausted --reason TEXT", r.Progress.Failed, r.Total, r.ID)}
 	}
 	return nil
 }
@@ -339,7 +397,7 @@ type progressLine struct {
 
 func (l *progressLine) show(r replayItem) {
 	p := r.Progress
-	parts := []string{fmt.Sprintf("%s  %d of %d sent", r.State, r.Total-p.Open-p.Skipped, r.Total), fmt.Sprintf("%d delivered", p.Delivered)}
+	parts := []string{fmt.Sprintf("%s  %d of %d queued", r.State, p.Queued, r.Total), fmt.Sprintf("%d sent", p.Sent), fmt.Sprintf("%d answered 2xx", p.Answered)}
 	for _, more := range []struct {
 		n    int
 		what string
@@ -348,7 +406,15 @@ func (l *progressLine) show(r replayItem) {
 			parts = append(parts, fmt.Sprintf("%d %s", more.n, more.what))
 		}
 	}
-	text := plain(strings.Join(parts, ", "))
+	var failures []string
+	for _, f := range p.Failures {
+		failures = append(failures, fmt.Sprintf("%d %s", f.Failing+f.Failed, cmp.Or(f.ErrorClass, "without attempt")))
+	}
+	text := strings.Join(parts, ", ")
+	if len(failures) > 0 {
+		text += ": " + strings.Join(failures, ", ")
+	}
+	text = plain(text)
 	if text == l.shown {
 		return
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -8,21 +9,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func replayDoc(state string, open, skipped, waiting, delivered, failing, failed string, more ...string) string {
-	return `200 {"replayId":"rpl_1","state":"` + state + `","reason":"their outage","ratePerSecond":50,"total":10,` + strings.Join(more, "") +
-		`"progress":{"open":` + open + `,"skipped":` + skipped + `,"waiting":` + waiting + `,"delivered":` + delivered + `,"failing":` + failing + `,"failed":` + failed + `}}`
+// replayDoc is a replay of ten; open to failed add up to that.
+func replayDoc(state string, open, skipped, waiting, delivered, failing, failed int, more ...string) string {
+	failures := ""
+	if failing+failed > 0 {
+		failures = fmt.Sprintf(`{"errorClass":"http_5xx","failing":%d,"failed":%d}`, failing, failed)
+	}
+	sent := delivered + failing + failed
+	return fmt.Sprintf(`200 {"replayId":"rpl_1","state":"%s","reason":"their outage","ratePerSecond":50,"total":10,%s"progress":{"open":%d,"skipped":%d,"waiting":%d,"delivered":%d,"failing":%d,"failed":%d,`+
+		`"queued":%d,"sent":%d,"answered2xx":%d,"failures":[%s]}}`, state, strings.Join(more, ""), open, skipped, waiting, delivered, failing, failed, waiting+sent, sent, delivered, failures)
 }
 
 func TestAPreviewTellsWhatAReplayWouldSend(t *testing.T) {
-	const doc = `{"count":12,"max":100000,"breakdown":[{"partnerCode":"acme","webhookType":"TopupCard","state":"exhausted","errorClass":"http_5xx","count":11},
-		{"partnerCode":"acme","webhookType":"CreateCard","state":"cancelled","errorClass":null,"count":1}],
+	const doc = `{"count":12,"countIs":"exact","max":100000,"grouped":12,"breakdown":[{"partnerCode":"acme","endpointId":"ep_1","webhookType":"TopupCard","state":"exhausted","errorClass":"http_5xx","count":11},
+		{"partnerCode":"acme","endpointId":"ep_1","webhookType":"CreateCard","state":"cancelled","errorClass":null,"count":1}],
+		"warnings":{"checked":12,"alreadyDelivered":2,"stillRetrying":1,"urlChanged":12,"secretRotated":0,"endpointRemoved":0},
 		"sample":[{"deliveryId":"dlv_9","reference":"tp_9\u001b[2J","state":"exhausted","attemptCount":14,"lastStatusCode":503,"lastErrorClass":"http_5xx","createdAt":"2026-01-02T03:04:05Z"}]}`
 	s := newServer(t, map[string][]string{"POST /internal/v1/replays": {"200 " + doc}})
-	filters := strings.Fields("--partner acme --endpoint ep_1 --state exhausted --type TopupCard --code 503 --error http_5xx --reference tp_9 --since 2026-01-02T10:00:00+07:00 --until 2026-01-03T00:00:00Z")
+	filters := strings.Fields("--partner acme --endpoint ep_1 --state exhausted --type TopupCard --code 503 --error http_5xx --reference tp_9 --replay rpl_9 --since 2026-01-02T10:00:00+07:00 --until 2026-01-03T00:00:00Z")
 	got := run(t, s.env(), "", append([]string{"replay", "preview"}, filters...)...)
 	got.has(t, exitOK, "12 match")
 	golden(t, "replay-preview", "stdout:\n"+got.out+"stderr:\n"+got.errors)
-	want := `{"filter":{"partnerCode":"acme","endpointId":"ep_1","state":"exhausted","webhookType":"TopupCard","statusCode":503,"errorClass":"http_5xx","reference":"tp_9",` +
+	want := `{"filter":{"partnerCode":"acme","endpointId":"ep_1","state":"exhausted","webhookType":"TopupCard","statusCode":503,"errorClass":"http_5xx","reference":"tp_9","replayId":"rpl_9",` +
 		`"since":"2026-01-02T03:00:00Z","until":"2026-01-03T00:00:00Z"},"dryRun":true}`
 	if asked := s.last(t); asked.body != want {
 		t.Errorf("asked %s", cmp.Diff(want, asked.body))
@@ -30,15 +38,18 @@ func TestAPreviewTellsWhatAReplayWouldSend(t *testing.T) {
 	if raw := run(t, s.env(), "", "replay", "preview", "--partner", "acme", "--json"); raw.out != doc+"\n" {
 		t.Errorf("--json is %s", raw.out)
 	}
-	s = newServer(t, map[string][]string{"POST /internal/v1/replays": {`200 {"count":0,"max":100000,"breakdown":[],"sample":[]}`, `200 {"count":100001,"max":100000,"breakdown":[],"sample":[]}`}})
+	s = newServer(t, map[string][]string{"POST /internal/v1/replays": {`200 {"count":0,"max":100000,"breakdown":[],"sample":[]}`, `200 {"count":100001,"countIs":"atLeast","max":100000,"breakdown":[],"sample":[]}`,
+		`200 {"count":48200,"countIs":"about","max":100000,"grouped":10000,"breakdown":[],"sample":[]}`, `200 {"count":10000,"countIs":"atLeast","max":100000,"grouped":10000,"breakdown":[],"sample":[]}`}})
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "no delivery that has ended matches")
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "narrow it")
+	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "the table counts the newest 10000\nabout 48200 match")
+	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "at least 10000 match")
 }
 
 func TestAReplayIsStartedForAReason(t *testing.T) {
 	s := newServer(t, map[string][]string{
 		"POST /internal/v1/replays":      {`201 {"replayId":"rpl_1","state":"running","ratePerSecond":5,"total":10}`},
-		"GET /internal/v1/replays/rpl_1": {replayDoc("finished", "0", "0", "0", "10", "0", "0")},
+		"GET /internal/v1/replays/rpl_1": {replayDoc("finished", 0, 0, 0, 10, 0, 0)},
 	})
 	got := run(t, s.env(), "", "replay", "start", "--state", "exhausted", "--reason", "their outage", "--rate", "5")
 	got.has(t, exitOK, "ledgerhook replay watch rpl_1")
@@ -48,7 +59,7 @@ func TestAReplayIsStartedForAReason(t *testing.T) {
 	if asked := s.last(t); asked.body != `{"filter":{"state":"exhausted"},"ratePerSecond":5,"reason":"their outage"}` {
 		t.Errorf("asked %s", asked.body)
 	}
-	if got = run(t, s.env(), "", "replay", "start", "--state", "exhausted", "--reason", "x", "--watch"); !strings.HasSuffix(got.out, "finished  10 of 10 sent, 10 delivered\n") {
+	if got = run(t, s.env(), "", "replay", "start", "--state", "exhausted", "--reason", "x", "--watch"); !strings.HasSuffix(got.out, "finished  10 of 10 queued, 10 sent, 10 answered 2xx\n") {
 		t.Errorf("printed\n%s", got.out)
 	}
 	got.has(t, exitOK, "")
@@ -63,7 +74,7 @@ func TestAReplayIsStartedForAReason(t *testing.T) {
 }
 
 func TestAReplayIsWatchedToItsEnd(t *testing.T) {
-	running := replayDoc("running", "8", "0", "2", "0", "0", "0")
+	running := replayDoc("running", 8, 0, 2, 0, 0, 0)
 	for _, test := range []struct {
 		name    string
 		answers []string
@@ -71,15 +82,15 @@ func TestAReplayIsWatchedToItsEnd(t *testing.T) {
 		out     string
 		says    string
 	}{
-		{"all delivered or skipped", []string{running, running, replayDoc("running", "0", "1", "3", "5", "1", "0"), replayDoc("finished", "0", "1", "0", "8", "1", "0"), replayDoc("finished", "0", "1", "0", "9", "0", "0")}, exitOK,
-			"running  2 of 10 sent, 0 delivered, 2 on their way\nrunning  9 of 10 sent, 5 delivered, 3 on their way, 1 to be retried, 1 skipped\n" +
-				"finished  9 of 10 sent, 8 delivered, 1 to be retried, 1 skipped\nfinished  9 of 10 sent, 9 delivered, 1 skipped\n", ""},
-		{"some failed", []string{replayDoc("finished", "0", "0", "0", "7", "0", "3")}, exitSomeFailed, "finished  10 of 10 sent, 7 delivered, 3 failed\n", "3 of 10 failed again"},
-		{"stopped by itself", []string{running, replayDoc("stopped", "5", "0", "0", "1", "0", "4", `"note":"4 of the newest 5 deliveries fail",`)}, exitChanged,
-			"running  2 of 10 sent, 0 delivered, 2 on their way\nstopped  5 of 10 sent, 1 delivered, 4 failed\n",
+		{"all delivered or skipped", []string{running, running, replayDoc("running", 0, 1, 3, 5, 1, 0), replayDoc("finished", 0, 1, 0, 8, 1, 0), replayDoc("finished", 0, 1, 0, 9, 0, 0)}, exitOK,
+			"running  2 of 10 queued, 0 sent, 0 answered 2xx, 2 on their way\nrunning  9 of 10 queued, 6 sent, 5 answered 2xx, 3 on their way, 1 to be retried, 1 skipped: 1 http_5xx\n" +
+				"finished  9 of 10 queued, 9 sent, 8 answered 2xx, 1 to be retried, 1 skipped: 1 http_5xx\nfinished  9 of 10 queued, 9 sent, 9 answered 2xx, 1 skipped\n", ""},
+		{"some failed", []string{replayDoc("finished", 0, 0, 0, 7, 0, 3)}, exitSomeFailed, "finished  10 of 10 queued, 10 sent, 7 answered 2xx, 3 failed: 3 http_5xx\n", "3 of 10 failed again; send those again: ledgerhook replay start --replay rpl_1 --state exhausted"},
+		{"stopped by itself", []string{running, replayDoc("stopped", 5, 0, 0, 1, 0, 4, `"note":"4 of the newest 5 deliveries fail",`)}, exitChanged,
+			"running  2 of 10 queued, 0 sent, 0 answered 2xx, 2 on their way\nstopped  5 of 10 queued, 5 sent, 1 answered 2xx, 4 failed: 4 http_5xx\n",
 			"the replay is stopped: 4 of the newest 5 deliveries fail; go on: ledgerhook replay resume rpl_1"},
-		{"paused", []string{replayDoc("paused", "10", "0", "0", "0", "0", "0")}, exitChanged, "paused  0 of 10 sent, 0 delivered\n", "the replay is paused; go on"},
-		{"cancelled", []string{replayDoc("cancelled", "10", "0", "0", "0", "0", "0")}, exitChanged, "cancelled  0 of 10 sent, 0 delivered\n", "the replay is cancelled"},
+		{"paused", []string{replayDoc("paused", 10, 0, 0, 0, 0, 0)}, exitChanged, "paused  0 of 10 queued, 0 sent, 0 answered 2xx\n", "the replay is paused; go on"},
+		{"cancelled", []string{replayDoc("cancelled", 10, 0, 0, 0, 0, 0)}, exitChanged, "cancelled  0 of 10 queued, 0 sent, 0 answered 2xx\n", "the replay is cancelled"},
 		{"unknown", problemAnswer(404, "there is no replay rpl_1"), exitNotFound, "", "there is no replay rpl_1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -93,7 +104,7 @@ func TestAReplayIsWatchedToItsEnd(t *testing.T) {
 	}
 	s := newServer(t, map[string][]string{"GET /internal/v1/replays/rpl_1": {running}})
 	run(t, s.env(), "", "replay", "watch", "rpl_1", "--timeout", "300ms").has(t, exitTimedOut, "has not ended within 300ms")
-	last := replayDoc("finished", "0", "0", "0", "10", "0", "0")
+	last := replayDoc("finished", 0, 0, 0, 10, 0, 0)
 	s = newServer(t, map[string][]string{"GET /internal/v1/replays/rpl_1": {running, last}})
 	if got := run(t, s.env(), "", "replay", "watch", "rpl_1", "--json"); got.out != strings.TrimPrefix(last, "200 ")+"\n" {
 		t.Errorf("--json is\n%s", got.out)
@@ -101,7 +112,7 @@ func TestAReplayIsWatchedToItsEnd(t *testing.T) {
 }
 
 func TestCtrlCEndsAWatchAndNotTheReplay(t *testing.T) {
-	s := newServer(t, map[string][]string{"GET /internal/v1/replays/rpl_1": {replayDoc("running", "8", "0", "2", "0", "0", "0")}})
+	s := newServer(t, map[string][]string{"GET /internal/v1/replays/rpl_1": {replayDoc("running", 8, 0, 2, 0, 0, 0)}})
 	cmd := command(t.Context(), t, s.env(), "replay", "watch", "rpl_1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

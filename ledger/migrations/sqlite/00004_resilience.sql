@@ -20,6 +20,7 @@ ALTER TABLE windows ADD COLUMN waiting_blocked INTEGER NOT NULL DEFAULT 0;
 
 ALTER TABLE endpoints ADD COLUMN ack_mode TEXT NOT NULL DEFAULT 'status';
 ALTER TABLE endpoints ADD COLUMN headers BLOB NOT NULL DEFAULT x'';
+ALTER TABLE endpoints ADD COLUMN url_changed_at INTEGER NOT NULL DEFAULT 0;
 
 -- subject is set for the deliveries of ordered endpoints only.
 ALTER TABLE deliveries ADD COLUMN subject TEXT NOT NULL DEFAULT '';
@@ -43,6 +44,8 @@ INSERT INTO rollups (hour, partner_code, fact, slot, n)
     SELECT finished_at / 3600000000, partner_code, state, 0, COUNT(*) FROM deliveries
     WHERE trigger <> 'test' AND finished_at > 0 GROUP BY 1, 2, 3;
 
+-- judge_after is the newest delivery that is no longer judged: a replay that
+-- stopped itself and was resumed is judged by what it sends from then on.
 CREATE TABLE replays (
     id           TEXT PRIMARY KEY,
     state        TEXT NOT NULL,
@@ -51,12 +54,15 @@ CREATE TABLE replays (
     rate         INTEGER NOT NULL,
     total        INTEGER NOT NULL,
     rate_next    INTEGER NOT NULL,
+    judge_after  TEXT NOT NULL,
     note         TEXT NOT NULL,
     created_at   INTEGER NOT NULL,
     finished_at  INTEGER NOT NULL
 );
 
--- The frozen list of a replay, in order of admission.
+-- The frozen list of a replay, in order of admission. outcome is empty until
+-- the item was skipped or admitted, that is has become the delivery new_id;
+-- how that one ended is copied here, so that it may go before the replay.
 CREATE TABLE replay_items (
     replay_id   TEXT NOT NULL,
     position    INTEGER NOT NULL,
@@ -64,10 +70,13 @@ CREATE TABLE replay_items (
     endpoint_id TEXT NOT NULL,
     new_id      TEXT NOT NULL,
     outcome     TEXT NOT NULL,
+    last_status INTEGER NOT NULL,
+    last_class  TEXT NOT NULL,
     PRIMARY KEY (replay_id, position)
 );
--- outcome is empty until the item has become a delivery or was skipped.
-CREATE INDEX replay_items_open ON replay_items (replay_id, position) WHERE outcome = '';
+CREATE INDEX replay_items_open ON replay_items (replay_id, endpoint_id, position) WHERE outcome = '';
+CREATE INDEX replay_items_admitted ON replay_items (new_id) WHERE outcome = 'admitted';
+CREATE INDEX replay_items_sent ON replay_items (replay_id, new_id) WHERE new_id <> '';
 
 -- +goose Down
 DROP TABLE replay_items;
@@ -79,6 +88,7 @@ ALTER TABLE deliveries DROP COLUMN subject;
 ALTER TABLE deliveries DROP COLUMN asked_by_receiver;
 ALTER TABLE endpoints DROP COLUMN ack_mode;
 ALTER TABLE endpoints DROP COLUMN headers;
+ALTER TABLE endpoints DROP COLUMN url_changed_at;
 ALTER TABLE windows DROP COLUMN breaker;
 ALTER TABLE windows DROP COLUMN open_until;
 ALTER TABLE windows DROP COLUMN breaker_epoch;

@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// The bounds of a preview: it must not keep anybody waiting, however much a
+// filter matches.
+const (
+	previewGrouped = 10_000 // deliveries that are grouped, and counted exactly
+	previewChecked = 1000   // deliveries whose warnings are counted
+	previewBudget  = time.Second
+	replayPage     = 1000 // deliveries that are put on a list at once
+)
+
+// replayable adds the deliveries of f that can be sent again and were made
+// after the delivery with the id after.
+func (t *text) replayable(f delivery.Filter, after string) *text {
+	t.add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
+		before("", f.Until, webhook.DeliveryPrefix), after)
+	t.narrow(f)
+	return t
+}
+
+// PreviewReplay tells what a replay of f would be. Up to 10,000 deliveries are
+// counted exactly, more in hundreds as far as that takes no second.
+func (l *Ledger) PreviewReplay(ctx context.Context, f delivery.Filter) (p delivery.ReplayPreview, err error) {
+	for _, part := range []func(context.Context, delivery.Filter, *delivery.ReplayPreview) error{
+		l.previewGroups, l.previewCount, l.previewWarnings, l.previewSample,
+	} {
+		if err := part(ctx, f, &p); err != nil {
+			return p, l.broken(err)
+		}
+	}
+	return p, nil
+}
+
+// previewGroups groups the newest deliveries.
+func (l *Ledger) previewGroups(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
+	t := new(text).add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
+	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
+	return t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var g delivery.ReplayGroup
+		err := rows.Scan(&g.PartnerCode, &g.EndpointID, &g.Type, &g.State, &g.ErrorClass, &g.Count)
+		if len(p.Breakdown) < delivery.MaxReplayGroups {
+			p.Breakdown = append(p.Breakdown, g)
+		}
+		p.Grouped += g.Count
+		return err
+	})
+}
+
+// previewCount counts on where the groups end.
+func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
+	p.Count, p.CountIs = p.Grouped, delivery.CountExact
+	if p.Grouped < previewGrouped {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, previewBudget)
+	defer cancel()
+	t := new(text).add("SELECT COUNT(*) FROM (SELECT d.id").replayable(f, "").add(" LIMIT ?) AS found", delivery.MaxReplay+1)
+	var n int
+	err := l.read.QueryRowContext(limited, t.String(), t.args...).Scan(&n)
+	switch {
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		p.CountIs = delivery.CountAtLeast
+	case err != nil:
+		return err
+	case n > delivery.MaxReplay:
+		p.Count, p.CountIs = n, delivery.CountAtLeast
+	case n > previewGrouped:
+		p.Count, p.CountIs = (n+50)/100*100, delivery.CountAbout
+	}
+	return nil
+}
+
+// previewWarnings looks at the newest deliveries.
+func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
+	t := new(text).add(`SELECT COUNT(*),
+		COALESCE(SUM(CASE WHEN d.state = 'delivered' OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
+			AND o.endpoint_id = d.endpoint_id AND o.state = 'delivered') THEN 1 END), 0),
+		COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
+			AND o.endpoint_id = d.endpoint_id AND o.finished_at = 0) THEN 1 END), 0),
+		COALESCE(SUM(CASE WHEN e.url_changed_at > d.finished_at THEN 1 END), 0),
+		COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM secrets s WHERE s.partner_code = d.partner_code
+			AND s.activated_at > d.finished_at) THEN 1 END), 0),
+		COALESCE(SUM(CASE WHEN e.removed_at > 0 THEN 1 END), 0)
+		FROM (SELECT d.id, d.event_id, d.endpoint_id, d.partner_code, d.state, d.finished_at`)
+	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS d LEFT JOIN endpoints e ON e.id = d.endpoint_id", previewChecked)
+	w := &p.Warnings
+	return l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&w.Checked, &w.Delivered, &w.Retrying, &w.URLChanged, &w.SecretRotated, &w.Removed)
+}
+
+// previewSample reads the newest deliveries.
+func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) (err error) {
+	ids := []string{""}
+	t := new(text).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.Sample, err = list(selectPlaced("d.id IN "), ids).add(" ORDER BY d.id DESC").placed(ctx, l.read)
+	return err
+}
+
+// listed is a delivery on a replay's list.
+type listed struct{ deliveryID, endpointID string }
+
+var errTooMany = errors.New("the filter matches more than a replay takes")
+
+// listReplayable reads what f matches, oldest first, a page at a time.
+func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter) (all []listed, err error) {
+	after := ""
+	for {
+		n := 0
+		t := new(text).add("SELECT d.id, d.endpoint_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
+		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+			var d listed
+			err := rows.Scan(&d.deliveryID, &d.endpointID)
+			all = append(all, d)
+			after, n = d.deliveryID, n+1
+			return err
+		})
+		if err != nil || n < replayPage {
+			return all, err
+		}
+		if len(all) > delivery.MaxReplay {
+			return nil, errTooMany
+		}
+	}
+}

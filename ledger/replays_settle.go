@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// The newest sent items are judged, once there are enough of them.
+const (
+	replayJudged    = 200
+	replayMinJudged = 20
+)
+
+// StopFailingReplays implements delivery.Replays. Only deliveries that a
+// replay made since it last went on are judged.
+func (l *Ledger) StopFailingReplays(ctx context.Context) error {
+	newest := ` FROM (SELECT new_id, outcome FROM replay_items WHERE replay_id = r.id AND new_id <> '' AND new_id > r.judge_after
+		ORDER BY new_id DESC LIMIT ?) AS n LEFT JOIN deliveries d ON d.id = n.new_id WHERE `
+	failing := map[string]string{}
+	t := new(text).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome <> ''), "+
+		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome <> '' AND d.state <> 'delivered') "+
+		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
+	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		var judged, failed int
+		err := rows.Scan(&id, &judged, &failed)
+		if judged >= replayMinJudged && float64(failed) > delivery.ReplayMaxFailing*float64(judged) {
+			failing[id] = fmt.Sprintf("%d of the newest %d deliveries fail", failed, judged)
+		}
+		return err
+	})
+	for id, note := range failing {
+		if err == nil {
+			_, err = l.write.ExecContext(ctx, "UPDATE replays SET state = 'stopped', note = $2 WHERE id = $1 AND state = 'running'", id, note)
+		}
+	}
+	return l.broken(err)
+}
+
+// settleRows is how many items are settled at once.
+const settleRows = 500
+
+// settled is how an item's delivery ended.
+type settled struct {
+	newID, outcome, class string
+	status                int
+}
+
+// SettleReplays implements delivery.Replays.
+func (l *Ledger) SettleReplays(ctx context.Context) error {
+	return l.settleReplays(ctx, "", "")
+}
+
+// settleReplays settles items whose deliveries have an id from … to, all if empty.
+func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
+	if to == "" {
+		to = before("", time.Time{}, webhook.DeliveryPrefix)
+	}
+	for {
+		var ended []settled
+		t := new(text).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
+			d.last_class, d.last_status FROM replay_items i JOIN deliveries d ON d.id = i.new_id
+			WHERE i.outcome = 'admitted' AND i.new_id >= ? AND i.new_id < ? AND d.finished_at > 0 ORDER BY i.new_id LIMIT ?`, from, to, settleRows)
+		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+			var s settled
+			err := rows.Scan(&s.newID, &s.outcome, &s.class, &s.status)
+			ended = append(ended, s)
+			return err
+		})
+		if err != nil || len(ended) == 0 {
+			return l.broken(err)
+		}
+		err = l.alterWindows(ctx, nil, func(ctx context.Context, b *batch) error {
+			t := new(text).add("UPDATE replay_items SET outcome = v.column2, last_class = v.column3, last_status = v.column4 FROM ")
+			t.table(len(ended), func(i int) []any { return []any{ended[i].newID, ended[i].outcome, ended[i].class, ended[i].status} })
+			_, err := t.add(" WHERE outcome = 'admitted' AND new_id = v.column1").exec(ctx, b.tx)
+			return err
+		})
+		if err != nil || len(ended) < settleRows {
+			return err
+		}
+	}
+}
+
+// retainReplays ends replays whose list is past the retention, and deletes
+// those that ended before cutoff with all that they sent.
+func (l *Ledger) retainReplays(ctx context.Context, cutoff time.Time) error {
+	_, err := l.write.ExecContext(ctx, `UPDATE replays SET state = 'cancelled', note = $3, finished_at = $2
+		WHERE finished_at = 0 AND created_at < $1`, micros(cutoff), micros(time.Now()), reasonExpired)
+	if err != nil {
+		return l.broken(err)
+	}
+	_, err = l.write.ExecContext(ctx, `DELETE FROM replays WHERE finished_at > 0 AND finished_at < $1
+		AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.replay_id = replays.id AND i.outcome = 'admitted')`, micros(cutoff))
+	if err != nil {
+		return l.broken(err)
+	}
+	// Also the lists of those that were never started because the process died.
+	return l.deleteInSteps(ctx, `DELETE FROM replay_items WHERE (replay_id, position) IN (SELECT i.replay_id, i.position
+		FROM replay_items i LEFT JOIN replays r ON r.id = i.replay_id WHERE i.replay_id < $1 AND r.id IS NULL LIMIT $2)`,
+		webhook.TimeBound(webhook.ReplayPrefix, cutoff))
+}

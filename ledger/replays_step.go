@@ -1,0 +1,240 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// The bounds of one step of a replay. A rate of delivery.MaxReplayRate is
+// reached with room to spare, and no transaction keeps windows locked for long.
+const (
+	replayStep      = 100 // items that one transaction admits or skips
+	replaySteps     = 20  // transactions
+	replayEndpoints = 32  // windows that one transaction locks
+)
+
+// StepReplays implements delivery.Replays.
+func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err error) {
+	var ids []string
+	err = new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id").query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		err = l.stepReplay(ctx, id, &admitted, &skipped)
+	}
+	return admitted, skipped, l.broken(err)
+}
+
+// stepReplay admits what rate and windows allow of one replay.
+func (l *Ledger) stepReplay(ctx context.Context, id string, admitted, skipped *int) error {
+	for range replaySteps {
+		endpoints, left, err := l.replayEndpoints(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !left {
+			return l.finishReplay(ctx, id)
+		}
+		if len(endpoints) == 0 {
+			return nil
+		}
+		var step stepped
+		err = l.alterWindows(ctx, endpoints, func(ctx context.Context, b *batch) (err error) {
+			step, err = b.stepReplay(ctx, id, endpoints)
+			return err
+		})
+		*admitted += step.admitted
+		*skipped += step.skipped
+		if err != nil || step.admitted+step.skipped == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayEndpoints returns the endpoints that could take open items of the
+// replay now, those of its first items first, and whether any item is open.
+// It steps from endpoint to endpoint through an index: an endpoint that is
+// full costs the same however many items wait for it.
+func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []string, left bool, err error) {
+	t := new(text)
+	t.add(`WITH RECURSIVE e (id) AS (
+			SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = ''
+			UNION ALL
+			SELECT (SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
+		SELECT `+windowColumns+`, e.id FROM e JOIN windows w ON w.endpoint_id = e.id
+		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, id)
+	now := time.Now()
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var w window
+		var endpoint string
+		if err := rows.Scan(append(windowFields(&w.Window), &endpoint)...); err != nil {
+			return err
+		}
+		left = true
+		if len(endpoints) < replayEndpoints && w.replayRoom(now) > 0 {
+			endpoints = append(endpoints, endpoint)
+		}
+		return nil
+	})
+	slices.Sort(endpoints)
+	return endpoints, left, err
+}
+
+// replayRoom is how many open items of a replay may be looked at for the
+// window: as many as it has room for, unless deliveries of its own want that
+// first; any number if it is gone, since its items are skipped.
+func (w *window) replayRoom(now time.Time) int {
+	switch {
+	case w.Removed:
+		return replayStep
+	case w.wants(now):
+		return 0
+	}
+	return min(w.Room(now), replayStep)
+}
+
+// finishReplay ends a replay that has no open items left.
+func (l *Ledger) finishReplay(ctx context.Context, id string) error {
+	_, err := l.write.ExecContext(ctx, `UPDATE replays SET state = 'finished', finished_at = $2 WHERE id = $1 AND state = 'running'
+		AND NOT EXISTS (SELECT 1 FROM replay_items WHERE replay_id = $1 AND outcome = '')`, id, micros(time.Now()))
+	return err
+}
+
+// stepped is what one transaction did for a replay.
+type stepped struct{ admitted, skipped int }
+
+// replayed is what an item became.
+type replayed struct{ newID, outcome string }
+
+// stepReplay admits items of the replay at endpoints, whose windows are
+// locked. The replay's row is locked, too: it is still running, and no other
+// process looks at its items.
+func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (step stepped, err error) {
+	var rate int
+	var next, created time.Time
+	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.forUpdate, id).
+		Scan(&rate, timeColumn{&next}, timeColumn{&created})
+	if errors.Is(err, sql.ErrNoRows) {
+		return step, nil
+	}
+	if err != nil {
+		return step, err
+	}
+	pace := webhook.Window{RateEvery: time.Second / time.Duration(rate), RateNext: next}
+	items, err := b.replayItems(ctx, id, endpoints, created)
+	if err != nil {
+		return step, err
+	}
+	under := map[[2]string]bool{} // way, by event and endpoint: a list may hold an event and its retry by hand
+	became := map[int64]replayed{}
+	for _, item := range items[:min(len(items), replayStep)] {
+		w := b.windows[item.EndpointID]
+		to := [2]string{item.EventID, item.EndpointID}
+		switch {
+		case item.skip || under[to] || w.Removed:
+			became[item.position] = replayed{"", "skipped"}
+			step.skipped++
+		case pace.RateRoom(b.now) > 0 && w.replayRoom(b.now) > 0:
+			newID := webhook.NewID(webhook.DeliveryPrefix)
+			if err := b.replayNow(ctx, w, item.Delivery, newID); err != nil {
+				return step, err
+			}
+			pace.Admit("", b.now)
+			under[to] = true
+			became[item.position] = replayed{newID, "admitted"}
+			step.admitted++
+		}
+	}
+	if len(became) == 0 {
+		return step, nil
+	}
+	return step, b.storeReplayed(ctx, id, became, pace.RateNext)
+}
+
+// storeReplayed writes what became of items and how far the rate is used.
+func (b *batch) storeReplayed(ctx context.Context, id string, became map[int64]replayed, rateNext time.Time) error {
+	positions := slices.Sorted(maps.Keys(became))
+	t := new(text).add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
+	t.table(len(positions), func(i int) []any {
+		return []any{positions[i], became[positions[i]].newID, became[positions[i]].outcome}
+	})
+	if _, err := t.add(" WHERE replay_id = ? AND position = v.column1", id).exec(ctx, b.tx); err != nil {
+		return err
+	}
+	_, err := b.tx.ExecContext(ctx, "UPDATE replays SET rate_next = $2 WHERE id = $1", id, micros(rateNext))
+	return err
+}
+
+type replayItem struct {
+	webhook.Delivery
+	position int64
+	skip     bool
+}
+
+// replayItems reads the first open items of each endpoint, as many as its
+// window has room for, in the order of the list.
+func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, created time.Time) (items []replayItem, err error) {
+	for _, endpoint := range endpoints {
+		w := b.windows[endpoint]
+		if w == nil {
+			continue
+		}
+		if room := w.replayRoom(b.now); room > 0 {
+			found, err := b.endpointItems(ctx, id, endpoint, room, created)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, found...)
+		}
+	}
+	slices.SortFunc(items, func(x, y replayItem) int { return cmp.Compare(x.position, y.position) })
+	return items, nil
+}
+
+// endpointItems reads the first open items of one endpoint. To be skipped is
+// one whose event has been delivered to the endpoint since, or is on its way
+// there just now, and one whose event or delivery is past its retention.
+func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit int, created time.Time) (items []replayItem, err error) {
+	t := new(text).add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
+		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
+		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id)
+		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id = d.endpoint_id AND o.id <> d.id
+			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
+		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
+		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, micros(created), id, endpoint, limit)
+	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var item replayItem
+		d := &item.Delivery
+		err := rows.Scan(&item.position, &d.EndpointID, &d.ID, &d.EventID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &item.skip)
+		items = append(items, item)
+		return err
+	})
+	return items, err
+}
+
+// replayNow makes the delivery of an item that has its slot already.
+func (b *batch) replayNow(ctx context.Context, w *window, d webhook.Delivery, newID string) error {
+	w.Admit(newID, b.now)
+	w.dirty = true
+	return b.insertDeliveries(ctx, []newDelivery{{lane: laneReplay, probe: w.Breaker.Probe == newID, Delivery: webhook.Delivery{
+		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
+		Sequence: d.Sequence, State: webhook.Queued, Generation: 1, Trigger: webhook.TriggerReplay, ReplayOf: d.ID,
+	}}})
+}
+
+var _ delivery.Replays = (*Ledger)(nil)
