@@ -1,9 +1,6 @@
 package dashboard
 
-import (
-	"context"
-	"net/http"
-)
+import "net/http"
 
 func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) error {
 	return q.render(w, r, "home", nil)
@@ -12,6 +9,3 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 func (s *surface) portalHome(w http.ResponseWriter, r *http.Request, q *request) error {
 	return q.render(w, r, "home", nil)
 }
-
-// version changes whenever something that a page shows has.
-func (s *surface) version(ctx context.Context, partner string) (string, error) { return "", nil }

@@ -145,3 +145,17 @@ func (s *surface) stream(w http.ResponseWriter, r *http.Request, name string, re
 		}
 	}
 }
+
+// version changes with every fact that is counted of a partner, or of all.
+func (s *surface) version(ctx context.Context, partner string) (string, error) {
+	now := time.Now()
+	hours, err := s.Ledger.Series(ctx, partner, now.Add(-time.Hour), now)
+	if err != nil || len(hours) == 0 {
+		return "", err
+	}
+	var counted int64
+	for _, h := range hours {
+		counted += h.Created + h.Delivered + h.Exhausted + h.Cancelled + h.AttemptDelivered + h.AttemptFailed + h.AttemptUnknown
+	}
+	return fmt.Sprintf("%d.%d", hours[0].Hour.Unix(), counted), nil
+}

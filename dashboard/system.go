@@ -1,7 +1,145 @@
 package dashboard
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"time"
 
+	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// systemView is how the gateway itself is.
+type systemView struct {
+	Figures  []figure
+	Stores   fact[[]web.Finding]
+	Queue    fact[[]queue.Depth]
+	Workers  fact[[]ledger.WorkerLease]
+	Breakers fact[[]ledger.PartnerWindows]
+	Settings []Setting
+	Build    []buildFact
+	Wrong    []ledger.PartnerWindows // with an open breaker or held deliveries
+}
+
+// systemPage shows queues, workers, breakers and stores, the configuration and
+// the build. What cannot be read does not keep the rest from being seen.
 func (s *surface) systemPage(w http.ResponseWriter, r *http.Request, q *request) error {
-	return q.render(w, r, "system", nil)
+	v := systemView{Settings: s.Settings, Build: s.build(q.Now)}
+	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
+	defer cancel()
+	var lag, skew fact[time.Duration]
+	together(
+		func() {
+			v.Stores = recall(ctx, s.memory, "system/stores", func(ctx context.Context) ([]web.Finding, error) { return s.Health.Find(ctx), nil })
+		},
+		func() { v.Queue = recall(ctx, s.memory, "system/queue", s.Queue.Depths) },
+		func() { v.Workers = recall(ctx, s.memory, "system/workers", s.Ledger.Workers) },
+		func() { v.Breakers = recall(ctx, s.memory, "system/breakers", s.Ledger.PartnerWindows) },
+		func() { lag = recall(ctx, s.memory, "system/lag", s.Ledger.RollupLag) },
+		func() { skew = recall(ctx, s.memory, "system/skew", s.Ledger.ClockSkew) },
+	)
+	for _, p := range v.Breakers.Value {
+		if p.Held > 0 || p.Breakers[webhook.BreakerOpen]+p.Breakers[webhook.BreakerHalfOpen] > 0 {
+			v.Wrong = append(v.Wrong, p)
+		}
+	}
+	v.Figures = []figure{
+		figureOf("Waiting in the queue", v.Queue, func(d []queue.Depth) string { return formatNumber(depth(d, queuePending)) }),
+		figureOf("Scheduled retries", v.Queue, func(d []queue.Depth) string { return formatNumber(depth(d, queueScheduled)) }),
+		workersFigure(v.Workers),
+		breakersFigure(v.Breakers),
+		durationFigure("Rollup lag", lag, time.Second),
+		durationFigure("Clock against the database", skew, 2*time.Second),
+		s.slotsFigure(q.Now),
+	}
+	return q.render(w, r, "system", v)
+}
+
+// panelLimit is how long a part of a page may take, so that the page is there
+// in time without it.
+const panelLimit = 1500 * time.Millisecond
+
+func queuePending(d queue.Depth) int64   { return d.Pending + d.Active }
+func queueScheduled(d queue.Depth) int64 { return d.Scheduled }
+
+func depth(shards []queue.Depth, of func(queue.Depth) int64) (n int64) {
+	for _, d := range shards {
+		n += of(d)
+	}
+	return n
+}
+
+func workersFigure(f fact[[]ledger.WorkerLease]) figure {
+	alive := func(list []ledger.WorkerLease) (n int) {
+		for _, w := range list {
+			if w.Alive {
+				n++
+			}
+		}
+		return n
+	}
+	shown := figureOf("Workers alive", f, func(list []ledger.WorkerLease) string { return formatNumber(alive(list)) })
+	if n := alive(f.Value); f.Fresh && n == 0 {
+		shown.Tone, shown.Note = "bad", "nothing is being sent"
+	} else if dead := len(f.Value) - n; f.Fresh && dead > 0 {
+		shown.Tone, shown.Note = "warn", formatNumber(dead)+" not heard of"
+	}
+	return shown
+}
+
+func breakersFigure(f fact[[]ledger.PartnerWindows]) figure {
+	open := func(list []ledger.PartnerWindows) (n int) {
+		for _, p := range list {
+			n += p.Breakers[webhook.BreakerOpen] + p.Breakers[webhook.BreakerHalfOpen]
+		}
+		return n
+	}
+	shown := figureOf("Breakers not closed", f, func(list []ledger.PartnerWindows) string { return formatNumber(open(list)) })
+	if f.Fresh && open(f.Value) > 0 {
+		shown.Tone = "warn"
+	}
+	return shown
+}
+
+// durationFigure shows a time that should be short.
+func durationFigure(label string, f fact[time.Duration], warn time.Duration) figure {
+	shown := figureOf(label, f, formatDuration)
+	if f.Fresh && f.Value.Abs() > warn {
+		shown.Tone = "warn"
+	}
+	return shown
+}
+
+func (s *surface) slotsFigure(now time.Time) figure {
+	busy, total, known := s.Slots()
+	if !known {
+		return figure{Label: "Slots of this process", Value: "none", Note: "it has no worker", At: now, Fresh: true}
+	}
+	return figure{Label: "Slots of this process", Value: formatNumber(busy) + " / " + formatNumber(total), Note: "busy / all", At: now, Fresh: true}
+}
+
+// buildFact is one thing to know about the program that runs.
+type buildFact struct{ Name, Value string }
+
+func (s *surface) build(now time.Time) []buildFact {
+	facts := []buildFact{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", formatDuration(now.Sub(s.started).Round(time.Second))}}
+	database := "PostgreSQL"
+	if s.Ledger.Embedded() {
+		database = "SQLite, embedded"
+	}
+	facts = append(facts, buildFact{"Ledger", database}, buildFact{"Public address", s.PublicURL})
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return facts
+	}
+	for _, setting := range info.Settings {
+		if name, wanted := map[string]string{"vcs.revision": "Revision", "vcs.time": "Revision of"}[setting.Key]; wanted {
+			facts = append(facts, buildFact{name, setting.Value})
+		}
+	}
+	return facts
 }
