@@ -64,7 +64,7 @@ type life struct {
 
 // wipe empties the ledger but for its partner.
 func (l *life) wipe(t *rapid.T) {
-	for _, table := range []string{"attempts", "deliveries", "events", "windows", "endpoints", "idempotency_keys", "objects"} {
+	for _, table := range []string{"attempts", "deliveries", "events", "windows", "endpoints", "idempotency_keys", "objects", "rollups"} {
 		if _, err := l.Raw.ExecContext(t.Context(), "DELETE FROM "+table); err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +89,8 @@ func (l *life) actions() map[string]func(*rapid.T) {
 		"time passes":      l.timePasses,
 		"requeue":          l.requeue,
 		"crash":            l.crash,
+		"flush":            l.flush,
+		"breaker by hand":  l.breakerByHand,
 	}
 }
 
@@ -96,6 +98,13 @@ func (l *life) actions() map[string]func(*rapid.T) {
 func (l *life) check(t *rapid.T) {
 	l.queue = append(l.queue, l.Tickets()...)
 	l.CheckWindows(t)
+	l.checkGates(t)
+	l.checkOrder(t)
+	i, err := l.Invariant(t.Context())
+	must(t, err)
+	if i.Drift() != 0 {
+		t.Errorf("the ledger contradicts itself: %+v", i)
+	}
 	found, _, err := l.Deliveries(t.Context(), delivery.Filter{Limit: 1000})
 	must(t, err)
 	for _, d := range found {
@@ -106,6 +115,43 @@ func (l *life) check(t *rapid.T) {
 		if d.State.Final() {
 			l.over[d.ID] = d.Delivery
 		}
+	}
+}
+
+// checkGates finds endpoints that sleep although they have room, an open gate
+// and due work, and probes that nobody makes.
+func (l *life) checkGates(t *rapid.T) {
+	for _, id := range l.endpoints {
+		e, err := l.Ledger.Endpoint(t.Context(), id)
+		must(t, err)
+		w, now := e.Window, time.Now()
+		due := l.Count(t, "SELECT COUNT(*) FROM deliveries WHERE endpoint_id = $1 AND due_at <= $2 AND lane <> 3", id, now.UnixMicro())
+		if due > 0 && w.Room(now) > 0 && (w.WakeAt.IsZero() || w.WakeAt.After(now.Add(time.Second))) {
+			t.Errorf("an endpoint sleeps beside %d due deliveries: %+v", due, w)
+		}
+		byHand := w.Breaker.State == webhook.BreakerOpen && w.Breaker.OpenUntil.IsZero()
+		if gate := w.GateAt(now); due > 0 && w.Open() && !byHand && !gate.IsZero() && (w.WakeAt.IsZero() || w.WakeAt.After(gate.Add(time.Second))) {
+			t.Errorf("an endpoint oversleeps its gate beside %d due deliveries: %+v", due, w)
+		}
+		if p := w.Breaker.Probe; p != "" && l.Count(t, "SELECT COUNT(*) FROM deliveries WHERE id = $1 AND endpoint_id = $2 AND state IN ('queued', 'sending')", p, id) != 1 {
+			t.Errorf("nobody makes the probe of %+v", w)
+		}
+	}
+}
+
+// checkOrder finds, at ordered endpoints, subjects of which not exactly the
+// first unfinished delivery may leave, and deliveries without their subject.
+// What was being sent when order began may end beside it.
+func (l *life) checkOrder(t *rapid.T) {
+	unfinished := "FROM deliveries d JOIN windows w ON w.endpoint_id = d.endpoint_id JOIN events e ON e.id = d.event_id " +
+		"WHERE w.ordered AND d.finished_at = 0 AND d.replay_of = '' AND d.sequence > 0"
+	if n := l.Count(t, "SELECT COUNT(*) "+unfinished+" AND d.subject <> e.subject"); n != 0 {
+		t.Errorf("%d deliveries of ordered endpoints do not name their subject", n)
+	}
+	n := l.Count(t, "SELECT COUNT(*) "+unfinished+` AND NOT w.removed AND (d.lane = 3) <> EXISTS (SELECT 1 FROM deliveries o
+		WHERE o.endpoint_id = d.endpoint_id AND o.subject = d.subject AND o.sequence < d.sequence AND o.finished_at = 0)`)
+	if n != 0 {
+		t.Errorf("%d deliveries of ordered endpoints are blocked although they are the first of their subject, or are not although they are not", n)
 	}
 }
 
@@ -122,6 +168,7 @@ func (l *life) append(t *rapid.T) {
 	l.keys++
 	e.IdempotencyKey = fmt.Sprint("key_", max(1, l.keys-rapid.IntRange(0, 3).Draw(t, "key's age")))
 	e.DefaultKey = rapid.Bool().Draw(t, "default key")
+	e.Event.Subject = e.Event.ObjectID
 	a, err := l.Append(t.Context(), e)
 	must(t, err, webhook.KindConflict)
 	if !a.Duplicate {
@@ -139,6 +186,11 @@ func (l *life) claim(t *rapid.T) {
 	must(t, err)
 	if claimed {
 		l.jobs = append(l.jobs, job)
+		if d := job.Delivery; l.Count(t, `SELECT COUNT(*) FROM deliveries d JOIN windows w ON w.endpoint_id = d.endpoint_id JOIN events e ON e.id = d.event_id
+			WHERE w.ordered AND d.endpoint_id = $1 AND e.subject = $2 AND d.sequence < $3 AND d.finished_at = 0 AND d.replay_of = '' AND d.sequence > 0`,
+			d.EndpointID, job.Event.Subject, d.Sequence) > 0 && d.ReplayOf == "" {
+			t.Errorf("%s is sent before its turn", d.ID)
+		}
 	}
 	if !rapid.Bool().Draw(t, "twice") {
 		l.queue = slices.Delete(l.queue, i, i+1)
@@ -158,19 +210,27 @@ func (l *life) record(t *rapid.T) {
 	l.jobs = slices.Delete(l.jobs, i, i+1)
 }
 
+// lifePolicy ends a delivery with its fifth failure.
+var lifePolicy = webhook.RetryPolicy{Waits: []time.Duration{0, 0, time.Hour, 0, time.Hour}}
+
+// outcome is what a worker would make of an answer, which may be one too many
+// for its judge.
 func (l *life) outcome(t *rapid.T, job delivery.Job) delivery.Result {
-	switch rapid.SampledFrom([]string{"ok", "failed", "timeout", "unknown", "last"}).Draw(t, "outcome") {
-	case "ok":
-		return result(job, ok, delivered)
-	case "unknown":
-		return result(job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))
-	case "last":
-		return result(job, failed, exhausted)
-	case "timeout":
-		return result(job, webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout}, retryAt(time.Now().Add(time.Hour)))
+	a := rapid.SampledFrom([]webhook.Attempt{
+		ok, ok, failed, {Outcome: webhook.OutcomeUnknown},
+		{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout},
+		{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorConnect},
+		{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorInternal},
+		{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP4xx, StatusCode: 400},
+		{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP4xx, StatusCode: 410},
+		{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503, ResponseHeaders: map[string][]string{"Retry-After": {"1800"}}},
+	}).Draw(t, "outcome")
+	a.Number = job.Delivery.Attempts
+	r := result(job, a, delivery.Decide(lifePolicy, job, a, time.Now()))
+	if a.CountsAsFailure() && rapid.Bool().Draw(t, "trip") {
+		r.Trip, r.BreakerEpoch = "too much fails", job.BreakerEpoch
 	}
-	wait := rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "wait")
-	return result(job, failed, retryAt(time.Now().Add(wait)))
+	return r
 }
 
 func (l *life) any(t *rapid.T) string {
@@ -197,7 +257,7 @@ func (l *life) addEndpoint(t *rapid.T) {
 		t.Skip("there are enough")
 	}
 	e := webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme", CreatedAt: time.Now(),
-		Window: webhook.Window{MaxInFlight: rapid.IntRange(1, 4).Draw(t, "max in flight")}}
+		Window: webhook.Window{MaxInFlight: rapid.IntRange(1, 4).Draw(t, "max in flight"), Ordered: rapid.Bool().Draw(t, "ordered")}}
 	if rapid.Bool().Draw(t, "one type") {
 		e.Types = []webhook.Type{webhook.CreateCard}
 	}
@@ -219,7 +279,7 @@ func (l *life) changeEndpoint(t *rapid.T) {
 		t.Skip("there is no endpoint")
 	}
 	_, err := l.UpdateEndpoint(t.Context(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
-		switch rapid.SampledFrom([]string{"pause", "resume", "disable", "enable", "size"}).Draw(t, "change") {
+		switch rapid.SampledFrom([]string{"pause", "resume", "disable", "enable", "size", "order", "order", "disorder", "rate"}).Draw(t, "change") {
 		case "pause":
 			e.Window.Paused = true
 		case "resume":
@@ -227,9 +287,31 @@ func (l *life) changeEndpoint(t *rapid.T) {
 		case "disable":
 			e.Window.Disabled = true
 		case "enable":
-			e.Window.Disabled = false
+			e.Window.Disabled, e.Window.Health = false, webhook.Health{}
+		case "order":
+			e.Window.Ordered = true
+		case "disorder":
+			e.Window.Ordered = false
+		case "rate":
+			e.Window.RateEvery = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "rate")
 		case "size":
 			e.Window.MaxInFlight = rapid.IntRange(1, 4).Draw(t, "max in flight")
+		}
+		return nil
+	})
+	must(t, err)
+}
+
+// breakerByHand opens or closes a breaker.
+func (l *life) breakerByHand(t *rapid.T) {
+	if len(l.endpoints) == 0 {
+		t.Skip("there is no endpoint")
+	}
+	_, err := l.UpdateEndpoint(t.Context(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
+		if rapid.Bool().Draw(t, "open") {
+			e.Window.Breaker.OpenByHand("maintenance")
+		} else {
+			e.Window.Breaker.Close()
 		}
 		return nil
 	})
@@ -250,6 +332,9 @@ func (l *life) hourLater(t *rapid.T) {
 	for _, statement := range []string{
 		"UPDATE deliveries SET due_at = due_at - 3600000000 WHERE due_at > 3600000000",
 		"UPDATE windows SET wake_at = wake_at - 3600000000 WHERE wake_at IS NOT NULL",
+		"UPDATE windows SET open_until = open_until - 3600000000 WHERE open_until > 3600000000",
+		"UPDATE windows SET not_before = not_before - 3600000000 WHERE not_before > 3600000000",
+		"UPDATE windows SET rate_next = rate_next - 3600000000 WHERE rate_next > 3600000000",
 	} {
 		_, err := l.Raw.ExecContext(t.Context(), statement)
 		must(t, err)
@@ -268,6 +353,13 @@ func (l *life) requeue(t *rapid.T) {
 	must(t, err)
 }
 
+// flush empties the queue, and with it every ticket; the reconciler notices.
+func (l *life) flush(t *rapid.T) {
+	l.queue = nil
+	l.Tickets()
+	l.requeueAll(t)
+}
+
 // crash forgets all that only processes knew, and reconciles.
 func (l *life) crash(t *rapid.T) {
 	l.queue, l.jobs = nil, nil
@@ -277,6 +369,11 @@ func (l *life) crash(t *rapid.T) {
 	for _, f := range abandoned {
 		must(t, l.Record(t.Context(), result(f.Job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))))
 	}
+	l.requeueAll(t)
+}
+
+// requeueAll replaces the tickets of all that is queued.
+func (l *life) requeueAll(t *rapid.T) {
 	queued, err := l.Queued(t.Context(), 1000)
 	must(t, err)
 	var lost []delivery.Ticket
@@ -298,6 +395,9 @@ func (l *life) end(t *rapid.T) {
 	for _, id := range l.endpoints {
 		_, err := l.UpdateEndpoint(t.Context(), id, func(e *webhook.Endpoint) error {
 			e.Types, e.Window.Paused, e.Window.Disabled = nil, false, false
+			if e.Window.Breaker.State == webhook.BreakerOpen && e.Window.Breaker.OpenUntil.IsZero() {
+				e.Window.Breaker.Close()
+			}
 			return nil
 		})
 		must(t, err)
