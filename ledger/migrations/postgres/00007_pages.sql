@@ -14,6 +14,7 @@ CREATE INDEX deliveries_pending_partner ON deliveries (partner_code, id) WHERE d
 CREATE INDEX deliveries_failed ON deliveries (id) WHERE finished_at > 0 AND last_outcome <> 'delivered';
 CREATE INDEX deliveries_failed_partner ON deliveries (partner_code, id) WHERE finished_at > 0 AND last_outcome <> 'delivered';
 CREATE INDEX deliveries_internal ON deliveries (last_at) WHERE last_class = 'internal';
+CREATE INDEX attempts_id ON attempts (id);
 
 CREATE INDEX events_type ON events (webhook_type, id);
 -- Of most types the subject is the object itself.
@@ -51,7 +52,7 @@ CREATE INDEX refusals_reference ON refusals (reference, id);
 
 -- +goose Down
 DROP TABLE refusals, rollups_all;
-DROP INDEX rollups_partner, endpoints_host, events_subject, events_type, deliveries_internal, deliveries_failed_partner,
+DROP INDEX rollups_partner, endpoints_host, events_subject, events_type, attempts_id, deliveries_internal, deliveries_failed_partner,
     deliveries_failed, deliveries_pending_partner, deliveries_pending;
 ALTER TABLE endpoints DROP COLUMN host;
 ALTER TABLE deliveries DROP COLUMN first_at, DROP COLUMN last_at, DROP COLUMN last_us;

@@ -13,6 +13,7 @@ CREATE INDEX deliveries_pending_partner ON deliveries (partner_code, id) WHERE d
 CREATE INDEX deliveries_failed ON deliveries (id) WHERE finished_at > 0 AND last_outcome <> 'delivered';
 CREATE INDEX deliveries_failed_partner ON deliveries (partner_code, id) WHERE finished_at > 0 AND last_outcome <> 'delivered';
 CREATE INDEX deliveries_internal ON deliveries (last_at) WHERE last_class = 'internal';
+CREATE INDEX attempts_id ON attempts (id);
 
 CREATE INDEX events_type ON events (webhook_type, id);
 -- Of most types the subject is the object itself.
@@ -58,6 +59,7 @@ DROP INDEX endpoints_host;
 ALTER TABLE endpoints DROP COLUMN host;
 DROP INDEX events_subject;
 DROP INDEX events_type;
+DROP INDEX attempts_id;
 DROP INDEX deliveries_internal;
 DROP INDEX deliveries_failed_partner;
 DROP INDEX deliveries_failed;

@@ -1,0 +1,129 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+func TestAnythingIsFoundByItsIdItsNameOrItsHost(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "acorn")
+		e := b.Endpoint(t, "acme", 8)
+		a := store(t, b, ledgertest.NewEvent("acme", "tp_1", "Pending"))
+		store(t, b, ledgertest.NewEvent("acorn", "tp_1", "Pending"))
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+		order := b.Order(t, "acme", "shop-1", time.Hour)
+		attempts, err := b.Attempts(t.Context(), a.DeliveryIDs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			what  string
+			scope ledger.Scope
+			want  []string // kind and id
+		}{
+			{a.EventID, ledger.Everything(), []string{"event " + a.EventID}},
+			{a.EventID, ledger.Only("acme"), []string{"event " + a.EventID}},
+			{a.EventID, ledger.Only("acorn"), nil},
+			{a.EventID, ledger.Only(""), nil},
+			{a.DeliveryIDs[0], ledger.Only("acme"), []string{"delivery " + a.DeliveryIDs[0]}},
+			{attempts[0].ID, ledger.Only("acme"), []string{"attempt " + a.DeliveryIDs[0]}},
+			{attempts[0].ID, ledger.Only("acorn"), nil},
+			{" " + e.ID + " ", ledger.Everything(), []string{"endpoint " + e.ID}},
+			{order.ID, ledger.Only("acme"), []string{"order " + order.ID}},
+			{"shop-1", ledger.Everything(), []string{"order " + order.ID}},
+			{"tp_1", ledger.Everything(), []string{"reference tp_1", "reference tp_1"}},
+			{"tp_1", ledger.Only("acorn"), []string{"reference tp_1"}},
+			{"card_1", ledger.Only("acme"), []string{"reference card_1"}},
+			{"acme", ledger.Everything(), []string{"partner acme"}},
+			{"acme", ledger.Only("acorn"), nil},
+			{"ac*", ledger.Everything(), []string{"partner acme", "partner acorn"}},
+			{"Partner.example.com", ledger.Everything(), []string{"host partner.example.com"}},
+			{"https://partner.example.com/elsewhere", ledger.Only("acme"), []string{"host partner.example.com"}},
+			{"https://partner.example.com/elsewhere", ledger.Only("acorn"), nil},
+			{webhook.NewID(webhook.EventPrefix), ledger.Everything(), nil},
+			{"", ledger.Everything(), nil},
+			{"nothing\x00 like it", ledger.Everything(), nil},
+		} {
+			hits, err := b.Find(t.Context(), c.scope, c.what)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, h := range hits {
+				got = append(got, string(h.Kind)+" "+h.ID)
+			}
+			same(t, c.what, got, c.want)
+		}
+	})
+}
+
+func TestEachReferenceIsReconciledOrSaysWhyNot(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		for _, code := range []string{"acme", "other"} {
+			b.Partner(t, code)
+			b.Endpoint(t, code, 8, webhook.TopupCard)
+		}
+		sent := store(t, b, ledgertest.NewEvent("acme", "tp_sent", "Pending"))
+		drain(t, b)
+		first := store(t, b, ledgertest.NewEvent("acme", "tp_gone", "Pending"))
+		gone := store(t, b, ledgertest.NewEvent("acme", "tp_gone", "Completed"))
+		send(t, b, b.Tickets(), failed, exhausted)
+		card := typed("acme", webhook.CreateCard, "card_2", "Init")
+		card.Event.Subject = "card_2"
+		store(t, b, card)
+		store(t, b, ledgertest.NewEvent("other", "tp_other", "Pending"))
+		order := b.Order(t, "acme", "shop-1", time.Hour)
+		if err := b.AddRefusals(t.Context(), []delivery.Refusal{{Result: delivery.Refused, PartnerCode: "acme", Reference: "tp_bad", Reason: "/data/amount must be a number"}}); err != nil {
+			t.Fatal(err)
+		}
+		change(t, b, "INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) VALUES ('acme', 'TopupCard', 'tp_old', 'Pending', 'evt_0', 1)")
+		old := webhook.TimeBound(webhook.EventPrefix, time.Now().AddDate(-1, 0, 0))
+		const keep = 30 * 24 * time.Hour
+		refs := []string{"tp_sent", " tp_gone ", "card_1", "card_2", "tp_other", order.ID, "shop-1", "tp_bad", "tp_old", old, "tp_none", "", "tp_sent",
+			first.DeliveryIDs[0], sent.EventID}
+		want := func(name string, s ledger.Scope, partner string, want []string) {
+			t.Helper()
+			answers, err := b.Reconcile(t.Context(), s, partner, refs, keep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, a := range answers {
+				line := a.Reference + " " + string(a.Why)
+				for _, d := range a.Deliveries {
+					line += string(d.Shown(d.Window))
+				}
+				if len(a.Replayable) > 0 {
+					line += " " + a.Replayable[0]
+				}
+				got = append(got, line+" "+a.PartnerCode)
+			}
+			for i := range max(len(got), len(want)) {
+				if i >= len(got) || i >= len(want) || got[i] != want[i] {
+					t.Errorf("%s: got\n%q, want\n%q", name, got, want)
+					break
+				}
+			}
+		}
+		id := first.DeliveryIDs[0]
+		theirs := []string{"tp_sent delivered acme", "tp_gone exhausted " + gone.DeliveryIDs[0] + " acme", "card_1 exhausted " + gone.DeliveryIDs[0] + " acme",
+			"card_2 filtered acme", "tp_other never_received ", order.ID + " nothing_yet acme", "shop-1 nothing_yet acme", "tp_bad refused acme",
+			"tp_old past_retention acme", old + " past_retention ", "tp_none never_received ", id + " exhausted " + id + " acme", sent.EventID + " delivered acme"}
+		want("the partner", ledger.Only("acme"), "", theirs)
+		theirs[4] = "tp_other other_partner other"
+		want("an operator, for the partner", ledger.Everything(), "acme", theirs)
+		want("another partner", ledger.Only("other"), "", []string{"tp_sent never_received ", "tp_gone never_received ", "card_1 queued other",
+			"card_2 never_received ", "tp_other queued other", order.ID + " never_received ", "shop-1 never_received ", "tp_bad never_received ",
+			"tp_old never_received ", old + " past_retention ", "tp_none never_received ", id + " never_received ", sent.EventID + " never_received "})
+		if _, err := b.Reconcile(t.Context(), ledger.Everything(), "", make([]string, ledger.MaxReferences+1), keep); err != nil {
+			t.Errorf("empty lines are refused: %v", err)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// FunnelSample is how many of a partner's newest events and deliveries a
+// Funnel looks at.
+const FunnelSample = 5000
+
+// Funnel follows one partner's events of a time to their ends. Replays, retries
+// by hand of finished deliveries and tests are not in it.
+type Funnel struct {
+	AsOf time.Time
+	// Since is from when on events and deliveries are counted: the beginning of
+	// the time that was asked for, or later if there are more than FunnelSample:
+	// then Sampled is true and the newest ones are counted.
+	Since, Until time.Time
+	Sampled      bool
+
+	Accepted int // events
+	Filtered int // of these, without a delivery since no endpoint takes the type
+
+	// Matched are the deliveries made of the others, and what follows adds up
+	// to it: delivered by their first attempt or by a later one, waiting for
+	// another, not attempted yet, exhausted, cancelled.
+	Matched, FirstTry, AfterRetry, Retrying, Waiting, Exhausted, Cancelled int
+
+	// How long attempts took that were delivered or failed, of the newest of each
+	// delivery; and how long first attempts were waited for. Zero without any.
+	Duration, FirstDelay Percentiles
+}
+
+// Percentiles are those of N measured times.
+type Percentiles struct {
+	N             int
+	P50, P95, P99 time.Duration
+	Max           time.Duration
+}
+
+func percentiles(times []time.Duration) Percentiles {
+	if len(times) == 0 {
+		return Percentiles{}
+	}
+	slices.Sort(times)
+	at := func(share float64) time.Duration { return times[min(len(times)-1, int(share*float64(len(times))))] }
+	return Percentiles{N: len(times), P50: at(0.5), P95: at(0.95), P99: at(0.99), Max: times[len(times)-1]}
+}
+
+// PartnerFunnel follows what came for one partner from since until until, by
+// its newest FunnelSample events and deliveries.
+func (l *Ledger) PartnerFunnel(ctx context.Context, code string, since, until time.Time) (f Funnel, err error) {
+	f = Funnel{AsOf: time.Now().UTC(), Since: since, Until: until}
+	if err := l.countFunnelEvents(ctx, code, &f); err != nil {
+		return f, l.broken(err)
+	}
+	var took, waited []time.Duration
+	n := 0
+	t := new(text).add("SELECT state, attempts, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?",
+		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, f.Since), FunnelSample)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+		var d struct {
+			state                      webhook.State
+			attempts                   int
+			trigger                    webhook.Trigger
+			createdAt, firstAt, lastAt time.Time
+			took                       time.Duration
+		}
+		if err := rows.Scan(&d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took}); err != nil {
+			return err
+		}
+		if n++; n == FunnelSample {
+			f.Sampled, f.Since = true, d.createdAt
+		}
+		if d.trigger != webhook.TriggerFirst {
+			return nil
+		}
+		f.count(d.state, d.attempts)
+		if !d.lastAt.IsZero() {
+			took = append(took, d.took)
+		}
+		if !d.firstAt.IsZero() {
+			waited = append(waited, max(0, d.firstAt.Sub(d.createdAt)))
+		}
+		return nil
+	})
+	f.Duration, f.FirstDelay = percentiles(took), percentiles(waited)
+	return f, l.broken(err)
+}
+
+func (f *Funnel) count(state webhook.State, attempts int) {
+	f.Matched++
+	switch {
+	case state == webhook.Delivered && attempts == 1:
+		f.FirstTry++
+	case state == webhook.Delivered:
+		f.AfterRetry++
+	case state == webhook.Exhausted:
+		f.Exhausted++
+	case state == webhook.Cancelled:
+		f.Cancelled++
+	case attempts > 1 || attempts == 1 && state != webhook.Sending:
+		f.Retrying++
+	default:
+		f.Waiting++
+	}
+}
+
+func (l *Ledger) countFunnelEvents(ctx context.Context, code string, f *Funnel) error {
+	var oldest time.Time
+	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN filtered THEN 1 ELSE 0 END), 0), COALESCE(MIN(created_at), 0)
+		FROM (SELECT filtered, created_at FROM events WHERE partner_code = $1 AND id < $2 AND id >= $3 AND NOT test ORDER BY id DESC LIMIT $4) AS newest`,
+		code, webhook.TimeBound(webhook.EventPrefix, f.Until), webhook.TimeBound(webhook.EventPrefix, f.Since), FunnelSample).
+		Scan(&f.Accepted, &f.Filtered, timeColumn{&oldest})
+	if f.Accepted == FunnelSample {
+		f.Sampled, f.Since = true, oldest
+	}
+	return err
+}
+
+// certificateAttempts is how many of an endpoint's newest deliveries are asked
+// for the receiver's certificate.
+const certificateAttempts = 20
+
+// CertificateEnds is when the certificate ends that an endpoint's receiver
+// showed last; zero if it showed none of late.
+func (l *Ledger) CertificateEnds(ctx context.Context, endpointID string) (at time.Time, err error) {
+	t := new(text).add(`SELECT tls_not_after FROM attempts WHERE delivery_id IN
+		(SELECT id FROM deliveries WHERE endpoint_id = ? ORDER BY id DESC LIMIT ?) AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1`,
+		endpointID, certificateAttempts)
+	err = t.query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(timeColumn{&at}) })
+	return at, l.broken(err)
+}
+
+// configuration are the groups of acts that change how a partner is served.
+var configuration = []string{"partner.", "endpoint.", "secret."}
+
+// PartnerChanges lists the newest changes of a partner's configuration, of its
+// endpoints and of its secrets from the audit log, newest first. What the
+// gateway did itself, such as disabling an endpoint, is among them; tests are not.
+func (l *Ledger) PartnerChanges(ctx context.Context, code string, limit int) ([]partners.AuditEntry, error) {
+	return l.changes(ctx, code, configuration, limit)
+}
+
+// RecentChanges lists the newest changes of any partner's configuration, of
+// rates and of settings, and what was done to replays.
+func (l *Ledger) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
+	return l.changes(ctx, "", append([]string{"rate.", "settings.", "replay."}, configuration...), limit)
+}
+
+func (l *Ledger) changes(ctx context.Context, code string, groups []string, limit int) ([]partners.AuditEntry, error) {
+	t := new(text).add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
+	t.equal("partner_code", code)
+	for i, group := range groups {
+		t.add([]string{" AND (", " OR "}[min(i, 1)]+"SUBSTR(action, 1, ?) = ?", len(group), group)
+	}
+	found, err := t.add(") ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.read)
+	return found, l.broken(err)
+}

@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+const (
+	refusalPrefix = "ref_"
+	// maxRefusalText is how many bytes of a text of a refusal are kept.
+	maxRefusalText = 500
+)
+
+// AddRefusals stores what internal systems sent in vain, at most a thousand at
+// once. IDs and times are filled in.
+func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) error {
+	refusals = refusals[:min(len(refusals), statementRows)]
+	if len(refusals) == 0 {
+		return nil
+	}
+	now := micros(time.Now())
+	t := new(text).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) VALUES ")
+	t.rows(len(refusals), func(i int) []any {
+		r := refusals[i]
+		return []any{webhook.NewID(refusalPrefix), short(r.PartnerCode), short(string(r.Type)), short(r.Reference), string(r.Result),
+			short(r.Reason), r.EventID, now}
+	})
+	if _, err := t.exec(ctx, l.write); err != nil {
+		return l.broken(fmt.Errorf("store refusals: %w", err))
+	}
+	return nil
+}
+
+// short is what is kept of a text that came from outside.
+func short(s string) string {
+	return storable(strings.ToValidUTF8(s[:min(len(s), maxRefusalText)], ""))
+}
+
+// EventQuery narrows a list of what internal systems sent. Empty fields do not.
+type EventQuery struct {
+	Scope        Scope // required
+	PartnerCode  string
+	Type         webhook.Type
+	Results      []delivery.IngestResult
+	Reference    string // what the event is about: its object
+	Since, Until time.Time
+	Cursor       string // Next of the page before
+	Limit        int    // 0: SearchDefaultLimit; at most SearchMaxLimit
+}
+
+// SentEvent is an event that an internal system sent, or one of the gateway's
+// own, and what became of it.
+type SentEvent struct {
+	EventID     string // of a duplicate: of the event that was stored; empty if refused
+	PartnerCode string
+	Type        webhook.Type
+	Reference   string
+	Result      delivery.IngestResult
+	Reason      string // why it was refused, in words
+	At          time.Time
+
+	// Of accepted ones only.
+	Status                     string
+	Filtered, Unexpected, Test bool
+
+	place string // the time and random part of its id
+}
+
+// SentEvents lists what internal systems sent, newest first, and the cursor of
+// the next page. Duplicates and refusals are kept as far as possible only, see
+// delivery.Refusal.
+func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEvent, next string, err error) {
+	if q.Limit <= 0 {
+		q.Limit = SearchDefaultLimit
+	}
+	q.Limit = min(q.Limit, SearchMaxLimit)
+	wants := func(r delivery.IngestResult) bool { return len(q.Results) == 0 || slices.Contains(q.Results, r) }
+	if wants(delivery.Accepted) {
+		t := q.narrow(new(text).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
+		t.equal("object_id", q.Reference)
+		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+			e := SentEvent{Result: delivery.Accepted}
+			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, timeColumn{&e.At})
+			e.place = strings.TrimPrefix(e.EventID, webhook.EventPrefix)
+			found = append(found, e)
+			return err
+		})
+	}
+	if err == nil && (wants(delivery.Duplicate) || wants(delivery.Refused)) {
+		t := q.narrow(new(text).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), refusalPrefix)
+		t.equal("reference", q.Reference)
+		among(t, "result", q.Results)
+		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+			var e SentEvent
+			var id string
+			err := rows.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, timeColumn{&e.At})
+			e.place = strings.TrimPrefix(id, refusalPrefix)
+			found = append(found, e)
+			return err
+		})
+	}
+	slices.SortFunc(found, func(x, y SentEvent) int { return strings.Compare(y.place, x.place) })
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+		next = found[q.Limit-1].place
+	}
+	return found, next, l.broken(err)
+}
+
+// narrow adds the conditions that events and refusals share.
+func (q EventQuery) narrow(t *text, prefix string) *text {
+	cursor := ""
+	if q.Cursor != "" {
+		cursor = prefix + q.Cursor
+	}
+	t.add(" WHERE id < ?", before(cursor, q.Until, prefix))
+	t.since("id", prefix, q.Since)
+	t.within(q.Scope, "partner_code")
+	t.equal("partner_code", q.PartnerCode)
+	t.equal("webhook_type", string(q.Type))
+	return t
+}
+
+// SeenEvent returns one event of the scope with its deliveries, oldest first;
+// NotFound also for an event that the scope does not hold.
+func (l *Ledger) SeenEvent(ctx context.Context, s Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
+	err = new(text).add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).within(s, "partner_code").
+		query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(eventFields(&e)...) })
+	if err == nil && e.ID == "" {
+		err = webhook.NotFound("event", id)
+	}
+	if err != nil {
+		return e, nil, l.broken(err)
+	}
+	deliveries, err = l.EventDeliveries(ctx, id)
+	return e, deliveries, err
+}
+
+// SeenDelivery returns one delivery of the scope with its endpoint's URL;
+// NotFound also for a delivery that the scope does not hold.
+func (l *Ledger) SeenDelivery(ctx context.Context, s Scope, id string) (FoundDelivery, error) {
+	q := DeliveryQuery{Scope: s, Limit: 1}
+	found, err := l.follow(ctx, q, path{along: func(t *text) { t.add(" AND d.id = ?", id) }}, "")
+	if err == nil && len(found) == 0 {
+		return FoundDelivery{}, webhook.NotFound("delivery", id)
+	}
+	if err != nil {
+		return FoundDelivery{}, l.broken(err)
+	}
+	return found[0], nil
+}
+
+// deleteRefusals forgets refusals older than cutoff.
+func (l *Ledger) deleteRefusals(ctx context.Context, cutoff time.Time) error {
+	return l.deleteInSteps(ctx, "DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE id < $1 ORDER BY id LIMIT $2)",
+		webhook.TimeBound(refusalPrefix, cutoff))
+}
