@@ -14,10 +14,14 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) error {
 	for _, v := range a.config.Masked() {
 		settings = append(settings, dashboard.Setting{Name: v.Name, Value: v.Text, Default: v.Default, Meaning: v.Meaning, Secret: v.Secret})
 	}
+	sendMail, err := a.sendMail()
+	if err != nil {
+		return err
+	}
 	pages, err := dashboard.New(dashboard.Options{
 		Ledger: a.ledger, Box: a.box, Queue: a.queue, Metrics: a.webMetrics, Log: a.log, Version: a.version,
 		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(),
-		Settings: settings, Health: a.health, Slots: a.slots,
+		Settings: settings, Health: a.health, Slots: a.slots, SendMail: sendMail,
 	})
 	if err != nil {
 		return err

@@ -60,3 +60,15 @@ func newPassword() string {
 	text := strings.ToLower(rand.Text())
 	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20]
 }
+
+// sendMail hands invitations to the mail server; nil: there is none.
+func (a *App) sendMail() (func(ctx context.Context, to, subject, text string) error, error) {
+	if a.config.SMTPURL == "" {
+		return nil, nil
+	}
+	server, err := partners.NewSMTP(a.config.SMTPURL)
+	if err != nil {
+		return nil, err
+	}
+	return server.Write, nil
+}

@@ -7,6 +7,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,9 @@ type Options struct {
 	Secure bool
 	// PublicURL is how partners reach the gateway, without a slash at its end.
 	PublicURL string
+	// SendMail hands a text to a mail server; nil: there is none, and links are
+	// handed over by people.
+	SendMail func(ctx context.Context, to, subject, text string) error
 	// Settings is the effective configuration, secrets masked.
 	Settings []Setting
 	// Health is what /readyz answers from.
@@ -58,6 +62,7 @@ type Dashboard struct {
 	memory  *memory
 	hub     *hub
 	mailbox *partners.Mailbox
+	chain   chainWatch
 	started time.Time
 }
 

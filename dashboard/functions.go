@@ -16,18 +16,22 @@ import (
 func functions(locale string) template.FuncMap {
 	t := func(text string, args ...any) string { return translate(locale, text, args...) }
 	return template.FuncMap{
-		"t":        t,
-		"icon":     icon,
-		"rfc":      func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
-		"when":     formatTime,
-		"num":      formatNumber,
-		"took":     formatDuration,
-		"bytes":    formatBytes,
-		"state":    stateOf,
-		"pill":     func(tone, text string) pill { return pill{tone, text} },
-		"notice":   func(tone, text string) notice { return notice{tone, text} },
-		"none":     func(title, detail string) none { return none{title, detail} },
-		"language": func(locale string) string { return languageNames[locale] },
+		"t":         t,
+		"icon":      icon,
+		"rfc":       func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
+		"when":      formatTime,
+		"num":       formatNumber,
+		"took":      formatDuration,
+		"bytes":     formatBytes,
+		"state":     stateOf,
+		"pill":      func(tone, text string) pill { return pill{tone, text} },
+		"notice":    func(tone, text string) notice { return notice{tone, text} },
+		"none":      func(title, detail string) none { return none{title, detail} },
+		"roles":     partners.RolesOf,
+		"roleword":  func(role partners.Role) string { return roleWords[role] },
+		"people":    func(f frame, list []partners.Person, caption string) peopleRows { return peopleRows{f, list, caption} },
+		"formtoken": newFormToken,
+		"language":  func(locale string) string { return languageNames[locale] },
 	}
 }
 

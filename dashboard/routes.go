@@ -28,7 +28,7 @@ const (
 func (s *surface) opsRoutes() []route {
 	return append(s.sharedRoutes(),
 		route{"GET /ops", mayRead, s.opsHome},
-		route{"GET /ops/mailbox", mayAudit, s.mailboxPage},
+		route{"GET /ops/mailbox", mayAct, s.mailboxPage},
 		route{"GET /ops/system", mayRead, s.systemPage},
 	)
 }
@@ -42,12 +42,12 @@ func (s *surface) portalRoutes() []route {
 
 // sharedRoutes are what both surfaces answer.
 func (s *surface) sharedRoutes() []route {
-	return []route{
+	return append(s.peopleRoutes(), []route{
 		{"GET " + s.base + "/{$}", mayAnyone, s.dropSlash},
 		{"GET " + s.base + "/static/{name}", mayAnyone, s.staticFile},
 		{"POST " + s.base + "/preferences", mayAnyone, s.savePreferences},
 		{"GET " + s.base + "/live", mayRead, s.live},
-	}
+	}...)
 }
 
 // dropSlash leads /ops/ to /ops.

@@ -95,7 +95,14 @@ func isAddress(text string) bool {
 
 // Carry implements Carrier.
 func (s *SMTP) Carry(ctx context.Context, l Letter) error {
-	message, err := s.message(l)
+	subject, body := l.text()
+	return s.Write(ctx, l.To.Email, subject, body)
+}
+
+// Write makes one attempt to hand a plain text to the mail server. An error
+// that wraps ErrUndeliverable will not go away by itself.
+func (s *SMTP) Write(ctx context.Context, to, subject, body string) error {
+	message, err := s.message(to, subject, body)
 	if err != nil {
 		return err
 	}
@@ -113,15 +120,14 @@ func (s *SMTP) Carry(ctx context.Context, l Letter) error {
 	return nil
 }
 
-func (s *SMTP) message(l Letter) (*mail.Msg, error) {
-	if !isAddress(l.To.Email) {
+func (s *SMTP) message(to, subject, body string) (*mail.Msg, error) {
+	if !isAddress(to) {
 		return nil, fmt.Errorf("%w: what was sent as an e-mail is no address", ErrUndeliverable)
 	}
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	if err := errors.Join(m.From(s.from), m.To(l.To.Email)); err != nil {
+	if err := errors.Join(m.From(s.from), m.To(to)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUndeliverable, err)
 	}
-	subject, body := l.text()
 	m.Subject(subject)
 	m.SetDate()
 	_, domain, _ := strings.Cut(s.from, "@")

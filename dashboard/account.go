@@ -1,0 +1,220 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"rsc.io/qr"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// accountView is the page about oneself.
+type accountView struct {
+	Sessions []sessionRow
+	Recovery int      // codes left
+	Codes    []string // new recovery codes, shown this once
+	Done     string
+	Problem  string
+}
+
+type sessionRow struct {
+	partners.Session
+	Current bool
+}
+
+func (s *surface) accountPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	done := map[string]string{
+		"password": q.T("Your password is changed. You are signed out everywhere else."),
+		"totp-off": q.T("Sign-in codes are off."),
+		"session":  q.T("The session is ended."),
+	}[r.URL.Query().Get("done")]
+	return s.showAccount(w, r, q, http.StatusOK, accountView{Done: done})
+}
+
+func (s *surface) showAccount(w http.ResponseWriter, r *http.Request, q *request, status int, v accountView) error {
+	sessions, err := s.Ledger.Sessions(r.Context(), q.User.ID, q.Now)
+	if err != nil {
+		return err
+	}
+	for _, each := range sessions {
+		v.Sessions = append(v.Sessions, sessionRow{each, each.ID == q.Session.ID})
+	}
+	if q.User.TOTP {
+		if v.Recovery, err = s.Ledger.RecoveryCodesLeft(r.Context(), q.User.ID); err != nil {
+			return err
+		}
+	}
+	return q.renderStatus(w, r, status, "account", v)
+}
+
+// problem is an error that the page it belongs to can show, in the language of
+// who asks; any other is returned.
+func (q *request) problem(err error) (shown string, status int, other error) {
+	var e *webhook.Error
+	if !errors.As(err, &e) {
+		return "", 0, err
+	}
+	switch e.Kind {
+	case webhook.KindInvalid, webhook.KindConflict, webhook.KindRateLimited:
+	default:
+		return "", 0, err
+	}
+	var said []string
+	if e.Message != "" {
+		said = append(said, q.say(e.Message))
+	}
+	for _, f := range e.Fields {
+		said = append(said, q.say(f.Field+" "+f.Detail))
+	}
+	status = map[webhook.Kind]int{webhook.KindInvalid: 400, webhook.KindConflict: 409, webhook.KindRateLimited: 429}[e.Kind]
+	return strings.Join(said, " "), status, nil
+}
+
+// proves checks the password of who asks once more, before he changes what he
+// signs in with. Failures count as those of a sign-in.
+func (s *surface) proves(r *http.Request, q *request, password string) error {
+	tries := s.triesOf(q.User.Username, r)
+	wait, err := s.Ledger.TryLogin(r.Context(), tries.all(), q.Now)
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return &webhook.Error{Kind: webhook.KindRateLimited, Message: "too many failed tries", RetryAfter: wait}
+	}
+	c, err := s.Ledger.Credentials(r.Context(), q.User.ID)
+	if err != nil {
+		return err
+	}
+	right, err := partners.CheckPassword(r.Context(), c.PasswordHash, password)
+	if err != nil {
+		return err
+	}
+	if !right {
+		return webhook.Invalid("current", "is not your password")
+	}
+	return s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now)
+}
+
+// newPassword reads the two fields of a new password and hashes it.
+func newPassword(ctx context.Context, r *http.Request, username string) (hash string, err error) {
+	password := r.PostForm.Get("password")
+	if err := partners.CheckNewPassword(username, password); err != nil {
+		return "", err
+	}
+	if password != r.PostForm.Get("again") {
+		return "", webhook.Invalid("again", "must be the same password")
+	}
+	return partners.HashPassword(ctx, password)
+}
+
+func (s *surface) ownToken(r *http.Request) []byte {
+	return partners.HashPageToken(cookie(r, s.sessionCookie()))
+}
+
+func (s *surface) changePassword(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	err := s.proves(r, q, r.PostForm.Get("current"))
+	var hash string
+	if err == nil {
+		hash, err = newPassword(r.Context(), r, q.User.Username)
+	}
+	if err == nil {
+		err = s.Ledger.SetPassword(r.Context(), q.User, hash, s.ownToken(r), q.audit("password.change"))
+	}
+	return s.afterAccount(w, r, q, err, "password")
+}
+
+// afterAccount leads back to the account page, or shows it with what is wrong.
+func (s *surface) afterAccount(w http.ResponseWriter, r *http.Request, q *request, err error, done string) error {
+	if err == nil {
+		http.Redirect(w, r, s.base+"/account?done="+done, http.StatusSeeOther)
+		return nil
+	}
+	problem, status, err := q.problem(err)
+	if err != nil {
+		return err
+	}
+	return s.showAccount(w, r, q, status, accountView{Problem: problem})
+}
+
+func (s *surface) endSession(w http.ResponseWriter, r *http.Request, q *request) error {
+	err := s.Ledger.EndSession(r.Context(), q.User.ID, r.PathValue("id"), q.audit("session.end"))
+	if err != nil {
+		return err
+	}
+	return s.afterAccount(w, r, q, nil, "session")
+}
+
+// totpView is the page on which an authenticator app gets its secret.
+type totpView struct {
+	Secret  string // as it is typed
+	Picture template.HTML
+	Sealed  string
+	Problem string
+}
+
+func (s *surface) enrolPurpose(q *request) string { return "totp-enrol/" + q.User.ID }
+
+func (s *surface) totpPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	return s.showTOTP(w, r, q, http.StatusOK, partners.NewTOTPSecret(), "")
+}
+
+func (s *surface) showTOTP(w http.ResponseWriter, r *http.Request, q *request, status int, secret partners.TOTPSecret, problem string) error {
+	code, err := qr.Encode(secret.URL("Ledgerhook", q.User.Username), qr.M)
+	if err != nil {
+		return err
+	}
+	return q.renderStatus(w, r, status, "totp", totpView{
+		Secret: secret.String(), Picture: drawQR(code), Problem: problem, Sealed: s.sealForm(s.enrolPurpose(q), secret.String()),
+	})
+}
+
+// enrolTOTP turns codes on once the app has shown a right one.
+func (s *surface) enrolTOTP(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	var text string
+	err := s.openForm(s.enrolPurpose(q), r.PostForm.Get("sealed"), &text)
+	secret, known := partners.ParseTOTPSecret(text)
+	if err != nil || !known {
+		return webhook.Invalid("form", "is not one of this page: load it again")
+	}
+	err = s.proves(r, q, r.PostForm.Get("current"))
+	step, right := secret.Check(r.PostForm.Get("code"), q.Now, 0)
+	if err == nil && !right {
+		err = webhook.Invalid("code", "is not what the app shows now")
+	}
+	if err != nil {
+		problem, status, err := q.problem(err)
+		if err != nil {
+			return err
+		}
+		return s.showTOTP(w, r, q, status, secret, problem)
+	}
+	codes, hashes := partners.NewRecoveryCodes()
+	err = s.Ledger.SetTOTP(r.Context(), q.User, s.Box.Seal(q.User.SealPurpose(), secret), step, hashes, s.ownToken(r), q.audit("totp.on"))
+	if err != nil {
+		return err
+	}
+	q.User.TOTP = true
+	return s.showAccount(w, r, q, http.StatusOK, accountView{Codes: codes, Done: q.T("Sign-in codes are on. You are signed out everywhere else.")})
+}
+
+func (s *surface) dropTOTP(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	err := s.proves(r, q, r.PostForm.Get("current"))
+	if err == nil {
+		err = s.Ledger.SetTOTP(r.Context(), q.User, nil, 0, nil, s.ownToken(r), q.audit("totp.off"))
+	}
+	return s.afterAccount(w, r, q, err, "totp-off")
+}

@@ -1,0 +1,312 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// ticketLife is how long the code may come after the password.
+const ticketLife = 5 * time.Minute
+
+// loginView is the sign-in page: the password first, then the code if Ticket
+// is set.
+type loginView struct {
+	Username string
+	Next     string
+	Ticket   string
+	Problem  string
+}
+
+// peopleRoutes are the pages about who signs in, of either surface.
+func (s *surface) peopleRoutes() []route {
+	routes := []route{
+		{"GET " + s.base + "/login", mayAnyone, s.loginPage},
+		{"POST " + s.base + "/login", mayAnyone, s.logIn},
+		{"POST " + s.base + "/logout", mayAnyone, s.logOut},
+		{"GET " + s.base + "/invite/{token}", mayAnyone, s.invitePage},
+		{"POST " + s.base + "/invite/{token}", mayAnyone, s.acceptInvite},
+		{"GET " + s.base + "/account", mayRead, s.accountPage},
+		{"POST " + s.base + "/account/password", mayRead, s.changePassword},
+		{"GET " + s.base + "/account/totp", mayRead, s.totpPage},
+		{"POST " + s.base + "/account/totp", mayRead, s.enrolTOTP},
+		{"POST " + s.base + "/account/totp/off", mayRead, s.dropTOTP},
+		{"POST " + s.base + "/account/sessions/{id}/end", mayRead, s.endSession},
+		{"GET " + s.peoplePath(), mayAdminister, s.peoplePage},
+		{"POST " + s.peoplePath() + "/invite", mayAdminister, s.invite},
+		{"POST " + s.peoplePath() + "/invites/{id}/withdraw", mayAdminister, s.withdrawInvite},
+		{"POST " + s.peoplePath() + "/{id}/role", mayAdminister, s.changeRole},
+		{"POST " + s.peoplePath() + "/{id}/disable", mayAdminister, s.switchPerson(true)},
+		{"POST " + s.peoplePath() + "/{id}/enable", mayAdminister, s.switchPerson(false)},
+		{"POST " + s.peoplePath() + "/{id}/link", mayAdminister, s.passwordLink},
+	}
+	if s.name == opsSurface {
+		return append(routes,
+			route{"GET /ops/audit", mayAudit, s.auditPage},
+			route{"GET /ops/audit.csv", mayAudit, s.auditExport})
+	}
+	return append(routes, route{"GET /portal/activity", mayAudit, s.activityPage})
+}
+
+func (s *surface) loginPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	next := s.localTarget(r.URL.Query().Get("next"))
+	if q.SignedIn() {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return nil
+	}
+	return q.render(w, r, "login", loginView{Next: next})
+}
+
+// logIn takes a username with a password, or the code that was then asked
+// for. Whoever is wrong hears the same after the same work, whether the
+// username is known or not.
+func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	v := loginView{Username: r.PostForm.Get("username"), Next: s.localTarget(r.PostForm.Get("next"))}
+	if sealed := r.PostForm.Get("ticket"); sealed != "" {
+		return s.checkCode(w, r, q, v, sealed)
+	}
+	username, err := partners.NewUsername(v.Username)
+	if err != nil {
+		username = "" // nobody's; the same is done
+	}
+	tries := s.triesOf(username, r)
+	if wait, err := s.Ledger.TryLogin(r.Context(), tries.all(), q.Now); err != nil {
+		return err
+	} else if wait > 0 {
+		return s.refuseLocked(w, r, q, v, wait)
+	}
+	c, err := s.Ledger.CredentialsByName(r.Context(), username, s.name == opsSurface)
+	if err != nil {
+		return err
+	}
+	right, err := partners.CheckPassword(r.Context(), c.PasswordHash, r.PostForm.Get("password"))
+	if err != nil {
+		return err
+	}
+	switch {
+	case !right:
+		v.Problem = q.T("The username or the password is wrong.")
+		return s.refuseLogin(w, r, q, v, c, "wrong password for "+strconv.Quote(clip(v.Username, 80)))
+	case c.Disabled || c.PartnerDisabled:
+		v.Problem = q.T("This account is disabled. Ask your administrator.")
+		return s.refuseLogin(w, r, q, v, c, "the account is disabled")
+	case c.TOTP:
+		if err := s.Ledger.LoggedIn(r.Context(), tries.all(), nil, q.Now); err != nil {
+			return err
+		}
+		v.Ticket = s.sealTicket(c.ID, q.Now)
+		return q.render(w, r, "login", v)
+	}
+	if err := s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
+		return err
+	}
+	return s.startSession(w, r, q, c.Person, v.Next)
+}
+
+// checkCode is the second step: the code of an app, or a recovery code.
+func (s *surface) checkCode(w http.ResponseWriter, r *http.Request, q *request, v loginView, sealed string) error {
+	id, ok := s.openTicket(sealed, q.Now)
+	if !ok {
+		v.Problem = q.T("That took too long. Please start again.")
+		return q.renderStatus(w, r, http.StatusUnauthorized, "login", v)
+	}
+	c, err := s.Ledger.Credentials(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	tries := s.triesOf(c.Username, r)
+	if wait, err := s.Ledger.TryLogin(r.Context(), tries.all(), q.Now); err != nil {
+		return err
+	} else if wait > 0 {
+		return s.refuseLocked(w, r, q, v, wait)
+	}
+	good, err := s.useCode(r.Context(), c, r.PostForm.Get("code"), q.Now)
+	if err != nil {
+		return err
+	}
+	if !good || c.Disabled || c.PartnerDisabled {
+		v.Ticket, v.Problem = sealed, q.T("The code is wrong or was used already. Wait for the next one.")
+		return s.refuseLogin(w, r, q, v, c, "wrong code")
+	}
+	if err := s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
+		return err
+	}
+	return s.startSession(w, r, q, c.Person, v.Next)
+}
+
+// useCode uses a code up and reports whether it was good.
+func (s *surface) useCode(ctx context.Context, c partners.Credentials, code string, now time.Time) (bool, error) {
+	if len(c.SealedTOTP) == 0 {
+		return false, nil
+	}
+	secret, err := s.Box.Open(c.SealPurpose(), c.SealedTOTP)
+	if err != nil {
+		return false, err
+	}
+	if step, ok := partners.TOTPSecret(secret).Check(code, now, c.TOTPStep); ok {
+		return s.Ledger.UseTOTPStep(ctx, c.ID, step)
+	}
+	return s.Ledger.UseRecoveryCode(ctx, c.ID, partners.HashRecoveryCode(code))
+}
+
+func (s *surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *request, v loginView, c partners.Credentials, why string) error {
+	entry := partners.AuditEntry{Actor: "unknown", Action: "login.fail", Target: c.ID, PartnerCode: c.PartnerCode, Detail: why + " at " + s.base + ", from " + clientIP(r)}
+	if c.ID != "" {
+		entry.Actor = c.Actor()
+	}
+	if err := s.Ledger.Audit(r.Context(), entry); err != nil {
+		return err
+	}
+	return q.renderStatus(w, r, http.StatusUnauthorized, "login", v)
+}
+
+func (s *surface) refuseLocked(w http.ResponseWriter, r *http.Request, q *request, v loginView, wait time.Duration) error {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	v.Problem = q.T("Too many failed sign-ins. Try again in %d minutes.", int(math.Ceil(wait.Minutes())))
+	return q.renderStatus(w, r, http.StatusTooManyRequests, "login", v)
+}
+
+// startSession signs somebody in under a new token, whatever the browser sent,
+// and leads on.
+func (s *surface) startSession(w http.ResponseWriter, r *http.Request, q *request, p partners.Person, next string) error {
+	token, hash := partners.NewPageToken()
+	session := partners.Session{
+		ID: webhook.NewID(webhook.SessionPrefix), PersonID: p.ID, CreatedAt: q.Now, ExpiresAt: q.Now.Add(partners.SessionLife),
+		IP: clientIP(r), UserAgent: clip(r.UserAgent(), 200),
+	}
+	entry := partners.AuditEntry{Actor: p.Actor(), Action: "login", PartnerCode: p.PartnerCode, Detail: "from " + session.IP}
+	if err := s.Ledger.StartSession(r.Context(), hash, session, entry); err != nil {
+		return err
+	}
+	if q.SignedIn() {
+		if err := s.endOwn(r.Context(), q); err != nil {
+			return err
+		}
+	}
+	s.setCookie(w, r, s.sessionCookie(), token, s.base, partners.SessionLife)
+	http.Redirect(w, r, next, http.StatusSeeOther)
+	return nil
+}
+
+func (s *surface) logOut(w http.ResponseWriter, r *http.Request, q *request) error {
+	if q.SignedIn() {
+		if err := s.endOwn(r.Context(), q); err != nil {
+			return err
+		}
+	}
+	s.setCookie(w, r, s.sessionCookie(), "", s.base, -time.Second)
+	http.Redirect(w, r, s.base+"/login", http.StatusSeeOther)
+	return nil
+}
+
+// endOwn ends the session of who asks. One that has just ended is no error.
+func (s *surface) endOwn(ctx context.Context, q *request) error {
+	err := s.Ledger.EndSession(ctx, q.User.ID, q.Session.ID, q.audit("logout"))
+	if webhook.KindOf(err) == webhook.KindNotFound {
+		return nil
+	}
+	return err
+}
+
+// ticket is the proof of a right password, sealed, while the code is waited for.
+type ticket struct {
+	PersonID string
+	Until    int64 // microseconds since 1970
+}
+
+func (s *surface) ticketPurpose() string { return "login-ticket/" + s.name }
+
+func (s *surface) sealTicket(personID string, now time.Time) string {
+	return s.sealForm(s.ticketPurpose(), ticket{personID, now.Add(ticketLife).UnixMicro()})
+}
+
+func (s *surface) openTicket(text string, now time.Time) (personID string, ok bool) {
+	var t ticket
+	if err := s.openForm(s.ticketPurpose(), text, &t); err != nil || now.UnixMicro() >= t.Until {
+		return "", false
+	}
+	return t.PersonID, true
+}
+
+// sealForm is what a form carries through the browser without being read or
+// changed there.
+func (s *surface) sealForm(purpose string, v any) string {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always have a JSON form
+	}
+	return base64.RawURLEncoding.EncodeToString(s.Box.Seal(purpose, plain))
+}
+
+func (s *surface) openForm(purpose, text string, into any) error {
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	plain, err := s.Box.Open(purpose, sealed)
+	if err != nil {
+		return errors.New("a sealed field of a form cannot be opened")
+	}
+	return json.Unmarshal(plain, into)
+}
+
+// tries are whose failures a sign-in counts with.
+type tries struct{ username, address []string }
+
+func (t tries) all() []string { return append(t.address[:1:1], t.username...) }
+
+func (s *surface) triesOf(username string, r *http.Request) tries {
+	t := tries{address: []string{"address " + network(clientIP(r))}}
+	if username != "" {
+		t.username = []string{"username " + s.name + " " + username}
+	}
+	return t
+}
+
+// clientIP is the address at the other end of the connection. What a proxy
+// says of whom it speaks for could be anybody's invention.
+func clientIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// network is what one client has of addresses: of IPv6 the first 64 bits.
+func network(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil || addr.Unmap().Is4() {
+		return ip
+	}
+	p, err := addr.WithZone("").Prefix(64)
+	if err != nil {
+		return ip
+	}
+	return p.String()
+}
+
+// clip cuts a text after n characters.
+func clip(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
