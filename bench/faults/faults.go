@@ -41,15 +41,15 @@ const (
 // bodies (22) by the interfaces' tests, group commits (23) by the ledger's.
 var all = []fault{
 	{name: "01 killed before the queue heard", covered: true, play: unheard},
-	{name: "02 FLUSHALL", play: strikeUnderLoad(flush)},
+	{name: "02 FLUSHALL", covered: true, play: strikeUnderLoad(flush)},
 	{name: "02 Redis restarts empty", covered: true, play: strikeUnderLoad(restartRedis)},
 	{name: "02 lease keys deleted", play: strikeUnderLoad(deleteLeases)},
 	{name: "03 kill -9 with many in flight", apart: true, within: afterDeath, env: map[string]string{"LEDGERHOOK_WORKER_CONCURRENCY": "4000"}, play: killWorker},
 	{name: "03 rolling restarts", within: afterDeath, play: rollingRestarts},
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
 	{name: "04b killed before the queue's ack", alone: true, link: true, play: killedBeforeAck},
-	{name: "05 database away", ownDatabase: true, play: databaseAway},
-	{name: "06 one key 50 times", play: sameKey},
+	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},
+	{name: "06 one key 50 times", alone: true, play: sameKey},
 	{name: "07 retry against reconciler", within: time.Minute, play: retryAgainstReconciler},
 	{name: "08 queue holds the task's id", alone: true, within: time.Minute, play: occupiedTaskID},
 	{name: "09 black hole beside a healthy partner", alone: true, play: blackHole},

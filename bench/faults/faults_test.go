@@ -62,5 +62,5 @@ func TestNoFaultLosesOrDoublesAnEvent(t *testing.T) {
 
 func TestParkedDeliveriesCostRedisNothingAndAllArrive(t *testing.T) {
 	t.Parallel()
-	small().inject(t, fault{play: func(s *scene, _ fault) { parked(s, 2000) }})
+	small().inject(t, fault{alone: true, play: func(s *scene, _ fault) { parked(s, 500) }})
 }

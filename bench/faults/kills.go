@@ -99,11 +99,11 @@ func killWorker(s *scene, _ fault) {
 	s.Cleanup(g.release) // before the servers close, which wait for their requests
 	s.reach(s.events / 2)
 	g.shut()
-	burst, many := pick(s.size, 25, 250), pick(s.size, 60, 1000)
+	burst, many := pick(s.size, 25, 250), pick(s.size, 16, 1000)
 	for _, p := range s.partners {
 		s.postFrom(p, s.events, burst)
 	}
-	stage.Eventually(s, limit, fmt.Sprint(many, " requests are on their way"), func() bool { return g.holds() >= min(many, s.inFlight()) && s.inFlight() >= many*9/10 })
+	stage.Eventually(s, limit, fmt.Sprint(many, " requests are on their way"), func() bool { return g.holds() >= many })
 	s.strike()
 	worker.Kill()
 	g.release()
@@ -165,7 +165,7 @@ func killedBeforeAck(s *scene, f fault) {
 	s.api().Await(p.Code, limit) // recorded, and the queue was not told
 	s.api().Kill()
 	f.cut.cut(false)
-	s.struck = time.Now()
+	s.back()
 	client := s.cache.Redis()
 	if n := s.onRedis(client, "active"); n != 1 {
 		s.Errorf("the queue holds %d tasks that run, want the one it was not told of", n)

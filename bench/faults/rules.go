@@ -46,7 +46,7 @@ func sameKey(s *scene, _ fault) {
 // delivery of its event, which somebody asked for and which is no double.
 func retryAgainstReconciler(s *scene, _ fault) {
 	p := s.partner(32, receiver.FailEvery(2, receiver.Answer{Status: http.StatusBadRequest}, receiver.OK))
-	s.post(p, 100)
+	s.post(p, pick(s.size, 40, 100))
 	s.strike()
 	repeated := 0
 	for range 5 {
@@ -109,7 +109,7 @@ func occupiedTaskID(s *scene, _ fault) {
 			}
 		}
 	}
-	s.struck, s.before = time.Now(), s.accepted()
+	s.back()
 	s.api().Must("POST", "/internal/v1/endpoints/"+p.Endpoint+"/resume", nil, http.StatusOK, nil)
 	s.settle(limit)
 }
@@ -123,9 +123,9 @@ func blackHole(s *scene, _ fault) {
 	n := pick(s.size, 100, 1000)
 	s.post(hole, n)
 	stage.Eventually(s, limit, "the black hole holds all it may", func() bool { return g.holds() >= webhookStart })
-	s.before, s.struck = nil, time.Now()
-	s.before = stage.PostFrom(s.api(), healthy.Code, 0, n)
-	for _, id := range s.before {
+	beside := strike{at: time.Now(), before: stage.PostFrom(s.api(), healthy.Code, 0, n)}
+	s.strikes = append(s.strikes, beside)
+	for _, id := range beside.before {
 		s.posted[id] = true
 	}
 	stage.Eventually(s, limit, "the healthy partner has everything", func() bool { return healthy.Has() == n })

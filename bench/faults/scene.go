@@ -45,6 +45,12 @@ func (c count) lost() int { return c.accepted - c.delivered }
 // sound reports whether nothing was lost, and nothing doubled but what was in flight.
 func (c count) sound() bool { return c.lost() == 0 && c.duplicates <= c.inFlight }
 
+// strike is when a fault struck, or what it had taken away came back.
+type strike struct {
+	at     time.Time
+	before []string // events accepted until then
+}
+
 // scene is two gateways on a PostgreSQL and a Redis with partners beside them.
 type scene struct {
 	stage.T
@@ -55,9 +61,8 @@ type scene struct {
 	loads    []*stage.Producer
 
 	posted  map[string]bool // events that the fault posted itself
-	struck  time.Time       // when the fault struck, or what was taken away came back
-	before  []string        // accepted until then
-	flights int
+	strikes []strike
+	flights int       // when they struck
 	again   time.Time // when the one event that the fault is about came again
 	asked   int       // requests for events that had been taken, which had to come
 }
@@ -153,12 +158,16 @@ func (s *scene) reach(n int) {
 
 // back notes that what had been taken away is there again: from now on
 // everything that was accepted has to arrive in time.
-func (s *scene) back() { s.before, s.struck = s.accepted(), time.Now() }
+func (s *scene) back() {
+	now := strike{time.Now(), s.accepted()}
+	s.strikes = append(s.strikes[:max(0, len(s.strikes)-1)], now)
+}
 
 // strike notes how things stand as the fault is injected.
 func (s *scene) strike() {
 	s.Helper()
 	s.flights += s.inFlight()
+	s.strikes = append(s.strikes, strike{})
 	s.back()
 }
 
@@ -229,11 +238,13 @@ func (s *scene) count() (c count) {
 			c.delivered++
 		}
 	}
-	for _, id := range s.before {
-		c.recovered = max(c.recovered, taken[id].Sub(s.struck))
-	}
-	if !s.again.IsZero() {
-		c.recovered = s.again.Sub(s.struck)
+	for _, hit := range s.strikes {
+		for _, id := range hit.before {
+			c.recovered = max(c.recovered, taken[id].Sub(hit.at))
+		}
+		if !s.again.IsZero() {
+			c.recovered = s.again.Sub(hit.at)
+		}
 	}
 	c.inFlight = max(s.flights, s.putBack())
 	return c
