@@ -1,0 +1,333 @@
+package ledgertest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const (
+	fillPartners = 50
+	fillDays     = 29 // within the retention
+	fillChunk    = 5000
+	fillAttempts = 14 // of an exhausted delivery
+)
+
+// Fill puts n deliveries of the last 29 days into a migrated ledger that no
+// process has open, and that has had nothing yet: of 50 partners, some with
+// two endpoints, one of them failing and one paused; of every type and state
+// but those that are just under way; with their events, attempts and rollups.
+// What the ledger promises of its own counts holds. The same n gives the same
+// mixture.
+func Fill(ctx context.Context, o ledger.Options, n int) error {
+	f := &filling{random: rand.New(rand.NewPCG(7, uint64(n))), now: time.Now().UTC(), facts: map[fillFact]int64{}}
+	if err := f.register(ctx, o); err != nil {
+		return fmt.Errorf("register partners: %w", err)
+	}
+	sink, err := openSink(ctx, o)
+	if err != nil {
+		return err
+	}
+	start := f.now.AddDate(0, 0, -fillDays)
+	step := f.now.Sub(start) / time.Duration(n+1)
+	for i := range n {
+		f.deliver(start.Add(time.Duration(i+1)*step), i)
+		if len(f.deliveries) == fillChunk || i == n-1 {
+			if err := f.flush(ctx, sink); err != nil {
+				return errors.Join(err, sink.close(ctx))
+			}
+		}
+	}
+	return errors.Join(f.finish(ctx, sink), sink.close(ctx))
+}
+
+// fillEndpoint is an endpoint and what its window counts.
+type fillEndpoint struct {
+	id, partner                          string
+	sequence, waitingFirst, waitingAgain int
+	failing, paused                      bool
+	lastSuccess                          int64
+}
+
+type fillFact struct {
+	hour          int64
+	partner, name string
+}
+
+// filling is what one Fill has made and not yet written.
+type filling struct {
+	random                       *rand.Rand
+	now                          time.Time
+	endpoints                    []*fillEndpoint
+	facts                        map[fillFact]int64
+	events, deliveries, attempts [][]any
+}
+
+// register makes the partners and their endpoints in the ledger's own way.
+func (f *filling) register(ctx context.Context, o ledger.Options) (err error) {
+	l, err := ledger.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	for day := fillDays + 1; day >= 0; day -= 7 {
+		if err := l.EnsurePartitions(ctx, f.now.AddDate(0, 0, -day)); err != nil {
+			return err
+		}
+	}
+	for i := range fillPartners {
+		code := fmt.Sprintf("partner-%02d", i)
+		p := partners.Partner{Code: code, Name: "Partner " + code[8:], PublicKey: []byte("none"), SealedSecret: []byte("none"),
+			Settings: partners.DefaultSettings(), CreatedAt: f.now.AddDate(0, 0, -fillDays)}
+		secret := partners.Secret{ID: webhook.NewID(webhook.SecretPrefix), PartnerCode: code, State: partners.SecretActive,
+			Sealed: []byte("none"), CreatedAt: p.CreatedAt, ActivatedAt: p.CreatedAt}
+		if err := l.CreatePartner(ctx, p, secret); err != nil {
+			return err
+		}
+		for j := range 1 + i%3/2 {
+			e, err := l.CreateEndpoint(ctx, webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: code,
+				URL: fmt.Sprintf("https://hooks%d.%s.example.com/v%d", i%7, code, j+1), CreatedAt: p.CreatedAt,
+				Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight}})
+			if err != nil {
+				return err
+			}
+			f.endpoints = append(f.endpoints, &fillEndpoint{id: e.ID, partner: code, failing: i == 3, paused: i == 5})
+		}
+	}
+	return nil
+}
+
+// id is an id of the time at.
+func (f *filling) id(prefix string, at time.Time) string {
+	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	b := []byte(webhook.TimeBound(prefix, at))
+	for i := len(prefix) + 10; i < len(b); i++ {
+		b[i] = digits[f.random.IntN(len(digits))]
+	}
+	return string(b)
+}
+
+func (f *filling) count(partner, name string, at int64) {
+	f.facts[fillFact{at / time.Hour.Microseconds(), partner, name}]++
+}
+
+// deliver makes an event and its delivery, the i-th of all.
+func (f *filling) deliver(at time.Time, i int) {
+	// Some partners get much more than others.
+	e := f.endpoints[int(float64(len(f.endpoints))*f.random.Float64()*f.random.Float64())]
+	typ := webhook.Catalog[f.random.IntN(len(webhook.Catalog))]
+	status := typ.Statuses[f.random.IntN(len(typ.Statuses))]
+	object := fmt.Sprintf("%s_%d", strings.ToLower(string(typ.Type[:4])), i)
+	subject := object
+	if typ.IDField != typ.SubjectField {
+		subject = fmt.Sprintf("card_%d", i/20)
+	}
+	eventID, id, created := f.id(webhook.EventPrefix, at), f.id(webhook.DeliveryPrefix, at), at.UnixMicro()
+	f.events = append(f.events, []any{eventID, e.partner, string(typ.Type), object, subject, status, []byte(typ.Example), "key_1", "rsa,standard",
+		false, false, false, created})
+	e.sequence++
+	f.count(e.partner, "created", created)
+
+	end := f.end(e, at)
+	last := f.tries(e, id, at, end)
+	var due any
+	reason, finished := "", int64(0)
+	switch end.state {
+	case webhook.Pending:
+		due = end.due
+	default:
+		finished = max(created, last.at)
+		f.count(e.partner, string(end.state), finished)
+		reason = end.reason
+	}
+	lane := 0
+	if end.attempts > 0 {
+		lane = 1
+	}
+	f.deliveries = append(f.deliveries, []any{id, eventID, e.id, e.partner, string(typ.Type), object, int64(e.sequence), string(end.state), reason,
+		int64(end.attempts + 1), end.attempts, "first", "retry", "", lane, due, nil, last.at, "", last.outcome, last.status, last.class,
+		created, finished, last.first, last.at, last.took})
+}
+
+// fillEnd is how a delivery stands.
+type fillEnd struct {
+	state    webhook.State
+	reason   string
+	attempts int
+	due      int64
+	passed   bool // the last attempt succeeded
+}
+
+func (f *filling) end(e *fillEndpoint, at time.Time) fillEnd {
+	recent := f.now.Sub(at) < 48*time.Hour
+	chance := f.random.IntN(1000)
+	switch {
+	case e.paused && recent:
+		e.waitingFirst++
+		return fillEnd{state: webhook.Pending}
+	case e.failing && recent || recent && chance < 10:
+		e.waitingAgain++
+		return fillEnd{state: webhook.Pending, attempts: 1 + f.random.IntN(5), due: f.now.Add(time.Duration(f.random.IntN(12)) * time.Hour).UnixMicro()}
+	case chance < 15:
+		return fillEnd{state: webhook.Exhausted, reason: "the schedule is used up", attempts: fillAttempts}
+	case chance < 20:
+		return fillEnd{state: webhook.Cancelled, reason: "no longer wanted"}
+	case chance < 50:
+		return fillEnd{state: webhook.Delivered, attempts: 2, passed: true}
+	}
+	return fillEnd{state: webhook.Delivered, attempts: 1, passed: true}
+}
+
+// fillLast is what a delivery tells of its attempts.
+type fillLast struct {
+	outcome, class  string
+	status          int
+	first, at, took int64
+}
+
+var fillFailures = []struct {
+	class  webhook.ErrorClass
+	status int
+}{{webhook.ErrorHTTP5xx, 503}, {webhook.ErrorHTTP5xx, 500}, {webhook.ErrorTimeout, 0}, {webhook.ErrorHTTP4xx, 404}, {webhook.ErrorConnect, 0}, {webhook.ErrorDNS, 0}}
+
+// tries makes the attempts of a delivery.
+func (f *filling) tries(e *fillEndpoint, id string, at time.Time, end fillEnd) (last fillLast) {
+	began := at.Add(time.Duration(1+f.random.IntN(40)) * time.Millisecond)
+	for n := range end.attempts {
+		took := time.Duration(20+f.random.IntN(400)) * time.Millisecond
+		outcome, class, status := webhook.OutcomeDelivered, webhook.ErrorClass(""), 200
+		if !end.passed || n < end.attempts-1 {
+			failure := fillFailures[f.random.IntN(len(fillFailures))]
+			outcome, class, status = webhook.OutcomeFailed, failure.class, failure.status
+		} else {
+			e.lastSuccess = max(e.lastSuccess, began.UnixMicro())
+		}
+		trigger := webhook.TriggerRetry
+		if n == 0 {
+			trigger, last.first = webhook.TriggerFirst, began.UnixMicro()
+		}
+		f.attempts = append(f.attempts, []any{id, n + 1, f.id(webhook.AttemptPrefix, began), string(trigger), began.UnixMicro(), int64(900), int64(7000), int64(15000),
+			took.Microseconds() - 3000, took.Microseconds(), "192.0.2.10", "TLS 1.3", f.now.AddDate(0, 0, 60).UnixMicro(), []byte("{}"), string(outcome), status,
+			string(class), "", []byte("{}"), []byte("ok"), false, "key_1", "", int64(0), ""})
+		last.outcome, last.class, last.status, last.at, last.took = string(outcome), string(class), status, began.Add(took).UnixMicro(), took.Microseconds()
+		f.count(e.partner, "attempt_"+string(outcome), last.at)
+		if next := began.Add(time.Minute << n); next.Before(f.now) {
+			began = next
+		}
+	}
+	return last
+}
+
+func columns(list string) []string { return strings.Fields(list) }
+
+func (f *filling) flush(ctx context.Context, sink fillSink) error {
+	err := errors.Join(
+		sink.insert(ctx, "events", columns("id partner_code webhook_type object_id subject status data key_id signatures unexpected filtered test created_at"), f.events),
+		sink.insert(ctx, "deliveries", columns(`id event_id endpoint_id partner_code webhook_type object_id sequence state reason generation attempts
+			trigger next_trigger replay_of lane due_at queued_at claimed_at worker_id last_outcome last_status last_class created_at finished_at
+			first_at last_at last_us`), f.deliveries),
+		sink.insert(ctx, "attempts", columns(`delivery_id number id trigger started_at dns_us connect_us tls_us first_byte_us total_us peer_ip
+			tls_version tls_not_after request_headers outcome status_code error_class error_detail response_headers response_body truncated
+			key_id worker_id next_at next_reason`), f.attempts))
+	f.events, f.deliveries, f.attempts = nil, nil, nil
+	return err
+}
+
+// finish writes what was counted.
+func (f *filling) finish(ctx context.Context, sink fillSink) error {
+	var each, all [][]any
+	sums := map[fillFact]int64{}
+	for k, n := range f.facts {
+		each = append(each, []any{k.hour, k.partner, k.name, 0, n})
+		sums[fillFact{hour: k.hour, name: k.name}] += n
+	}
+	for k, n := range sums {
+		all = append(all, []any{k.hour, k.name, 0, n})
+	}
+	err := errors.Join(sink.insert(ctx, "rollups", columns("hour partner_code fact slot n"), each),
+		sink.insert(ctx, "rollups_all", columns("hour fact slot n"), all))
+	for _, e := range f.endpoints {
+		failing := int64(0)
+		if e.failing {
+			failing = f.now.Add(-48 * time.Hour).UnixMicro()
+		}
+		err = errors.Join(err, sink.exec(ctx, fmt.Sprintf(`UPDATE windows SET next_sequence = %d, waiting_first = %d, waiting_again = %d, paused = %t,
+			last_success = %d, failing_since = %d, wake_at = CASE WHEN %d > 0 AND NOT %t THEN %d END WHERE endpoint_id = '%s'`, e.sequence+1, e.waitingFirst,
+			e.waitingAgain, e.paused, e.lastSuccess, failing, e.waitingFirst+e.waitingAgain, e.paused, f.now.UnixMicro(), e.id)))
+	}
+	return errors.Join(err, sink.exec(ctx, "ANALYZE"))
+}
+
+// fillSink takes rows in bulk.
+type fillSink interface {
+	insert(ctx context.Context, table string, columns []string, rows [][]any) error
+	exec(ctx context.Context, statement string) error
+	close(ctx context.Context) error
+}
+
+func openSink(ctx context.Context, o ledger.Options) (fillSink, error) {
+	if o.DatabaseURL == "" {
+		db, err := sql.Open("sqlite", o.DataDir+"/ledger.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=cache_size(-200000)")
+		return sqliteSink{db}, err
+	}
+	conn, err := pgx.Connect(ctx, o.DatabaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("reach the ledger: %w", err)
+	}
+	_, err = conn.Exec(ctx, "SET synchronous_commit = off")
+	return postgresSink{conn}, err
+}
+
+type postgresSink struct{ conn *pgx.Conn }
+
+func (s postgresSink) insert(ctx context.Context, table string, columns []string, rows [][]any) error {
+	if _, err := s.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows)); err != nil {
+		return fmt.Errorf("fill %s: %w", table, err)
+	}
+	return nil
+}
+
+func (s postgresSink) exec(ctx context.Context, statement string) error {
+	_, err := s.conn.Exec(ctx, statement)
+	return err
+}
+
+func (s postgresSink) close(ctx context.Context) error { return s.conn.Close(ctx) }
+
+type sqliteSink struct{ db *sql.DB }
+
+// insertRows is how many rows one statement inserts.
+const insertRows = 50
+
+func (s sqliteSink) insert(ctx context.Context, table string, columns []string, rows [][]any) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+	for group := range slices.Chunk(rows, insertRows) {
+		statement := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(group)-1) + row
+		if _, err := tx.ExecContext(ctx, statement, slices.Concat(group...)...); err != nil {
+			return errors.Join(fmt.Errorf("fill %s: %w", table, err), tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}
+
+func (s sqliteSink) exec(ctx context.Context, statement string) error {
+	_, err := s.db.ExecContext(ctx, statement)
+	return err
+}
+
+func (s sqliteSink) close(context.Context) error { return s.db.Close() }
