@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
+	"strings"
 
 	"ledgerhook/webhook"
 )
@@ -36,12 +38,20 @@ func (s *surface) renderError(w http.ResponseWriter, r *http.Request, status int
 	if q == nil {
 		q = s.newRequest(r)
 	}
+	if !q.asked { // no page was asked for, so nobody looked
+		ctx, cancel := context.WithTimeout(r.Context(), readLimit/4)
+		defer cancel()
+		_ = s.identify(ctx, r, q, mayAnyone)
+	}
 	known, ok := failures[status]
 	if !ok {
 		known = failures[http.StatusInternalServerError]
 	}
 	secureHeaders(w.Header())
 	v := errorView{Status: status, Title: q.T(known[0]), Advice: q.T(known[1]), Detail: e.Message, Fields: e.Fields}
+	if status == http.StatusNotFound && !strings.Contains(r.Pattern, " ") || status == http.StatusMethodNotAllowed {
+		v.Detail = "" // nothing was matched: the title says it all
+	}
 	if status >= http.StatusInternalServerError && r.Method == http.MethodGet {
 		v.Retry = r.URL.RequestURI()
 	}

@@ -22,6 +22,7 @@ type request struct {
 	Theme   string // auto, light or dark
 	Path    string // with its query, to come back to
 	Now     time.Time
+	asked   bool // who it is was looked up, with whatever result
 	stale   bool // who it is could not be looked up just now, and was known a moment ago
 }
 
@@ -92,6 +93,7 @@ func (s *surface) secure(r *http.Request) bool {
 // identify finds out whose session the request belongs to. While the ledger
 // is away, who was there a moment ago may go on reading.
 func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may right) error {
+	q.asked = true
 	token := cookie(r, s.sessionCookie())
 	if token == "" || strings.HasPrefix(r.URL.Path, s.base+"/static/") {
 		return nil
@@ -112,7 +114,7 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 			if may == mayAnyone {
 				return nil
 			}
-			return &webhook.Error{Kind: webhook.KindUnavailable, Message: "who you are cannot be looked up just now", Err: who.Err}
+			return &webhook.Error{Kind: webhook.KindUnavailable, Message: q.T("who you are cannot be looked up just now"), Err: who.Err}
 		}
 		q.stale = true
 	}
@@ -190,9 +192,9 @@ func (q *request) audit(action string) partners.AuditEntry {
 }
 
 // toSignIn leads to the sign-in page, and back after it.
-func (s *surface) toSignIn(w http.ResponseWriter, r *http.Request) error {
+func (s *surface) toSignIn(w http.ResponseWriter, r *http.Request, q *request) error {
 	if r.Method != http.MethodGet || strings.HasSuffix(r.URL.Path, "/live") {
-		return &webhook.Error{Kind: webhook.KindUnauthenticated, Message: "your session has ended; sign in and try again"}
+		return &webhook.Error{Kind: webhook.KindUnauthenticated, Message: q.T("your session has ended; sign in and try again")}
 	}
 	target := s.base + "/login"
 	if r.URL.RequestURI() != s.base {

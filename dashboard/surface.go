@@ -39,8 +39,8 @@ func (s *surface) handler() http.Handler {
 		mux.Handle(rt.pattern, shape.Handle(func(w http.ResponseWriter, r *http.Request) error { return s.serve(w, r, rt) }))
 	}
 	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(shape.Handle(func(http.ResponseWriter, *http.Request) error {
-		return &webhook.Error{Kind: webhook.KindForbidden, Message: "the form was sent from another site; open the page here and send it again"}
+	guard.SetDenyHandler(shape.Handle(func(_ http.ResponseWriter, r *http.Request) error {
+		return &webhook.Error{Kind: webhook.KindForbidden, Message: requestOf(r.Context()).T("the form was sent from another site; open the page here and send it again")}
 	}))
 	inner := guard.Handler(shape.Mux(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +75,7 @@ func (s *surface) serve(w http.ResponseWriter, r *http.Request, rt route) error 
 		return err
 	}
 	if rt.may != mayAnyone && !q.SignedIn() {
-		return s.toSignIn(w, r)
+		return s.toSignIn(w, r, q)
 	}
 	if !q.may(rt.may) {
 		return q.forbidden(rt.may)

@@ -1,0 +1,62 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWhatCannotBeReadIsWhatWasLastKnownAndNeverZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, broken := newMemory(), errors.New("gone")
+		read := func(n int, err error) fact[int] {
+			return recall(t.Context(), m, "n", func(context.Context) (int, error) { return n, err })
+		}
+		if f := read(0, broken); f.Known || f.Fresh || !errors.Is(f.Err, broken) {
+			t.Errorf("before any: %+v", f)
+		}
+		known := time.Now()
+		if f := read(7, nil); !f.Fresh || !f.Known || f.Value != 7 || !f.At.Equal(known) {
+			t.Errorf("read: %+v", f)
+		}
+		time.Sleep(time.Hour)
+		f := read(0, broken)
+		if f.Fresh || !f.Known || f.Value != 7 || !f.At.Equal(known) {
+			t.Errorf("afterwards: %+v", f)
+		}
+		shown := figureOf("n", f, strconv.Itoa)
+		if shown.Value != "" || shown.Last != "7" {
+			t.Errorf("shown: %+v", shown)
+		}
+	})
+}
+
+func TestAReadThatDoesNotEndHoldsNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), panelLimit)
+		defer cancel()
+		release := make(chan struct{})
+		defer close(release)
+		began := time.Now()
+		f := recall(ctx, newMemory(), "deaf", func(context.Context) (int, error) { <-release; return 1, nil })
+		if f.Known || f.Err == nil || time.Since(began) != panelLimit {
+			t.Errorf("%+v after %v", f, time.Since(began))
+		}
+		if f := recall(t.Context(), newMemory(), "panics", func(context.Context) (int, error) { panic("boom") }); f.Err == nil {
+			t.Error("a panic passes for a value")
+		}
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	m := newMemory()
+	for i := range 3 * maxRemembered {
+		m.put(strconv.Itoa(i), remembered{i, time.Now()})
+	}
+	if len(m.values) > maxRemembered {
+		t.Errorf("%d values", len(m.values))
+	}
+}

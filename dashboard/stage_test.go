@@ -1,0 +1,132 @@
+package dashboard
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+func TestMain(m *testing.M) { ledgertest.Main(m) }
+
+// stage is both surfaces on a real ledger and queue, with one person signed in
+// on each.
+type stage struct {
+	*Dashboard
+	bench       *ledgertest.Bench
+	ops, portal *httptest.Server
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	return stageOn(t, ledgertest.New(t, "sqlite"))
+}
+
+func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	q, err := queue.Open(t.Context(), queue.Options{Timeout: time.Second, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	box, err := signer.NewBox(make([]byte, signer.MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	health := &web.Health{}
+	health.Add("ledger", b.Ping)
+	d, err := New(Options{
+		Ledger: b.Ledger, Box: box, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health,
+		Slots:    func() (int, int, bool) { return 1, 500, true },
+		Settings: []Setting{{Name: "LEDGERHOOK_TOKEN", Value: "***", Meaning: "bearer", Secret: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{Dashboard: d, bench: b}
+	s.ops, s.portal = httptest.NewServer(web.Observe(log, nil, d.Ops())), httptest.NewServer(web.Observe(log, nil, d.Portal()))
+	t.Cleanup(s.ops.Close)
+	t.Cleanup(s.portal.Close)
+	return s
+}
+
+// signIn makes a person and returns a client that is signed in as him; an
+// empty partner makes an operator.
+func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.Client {
+	t.Helper()
+	person := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: strings.ToLower(webhook.NewID("u")), Name: "Somebody", PartnerCode: partner, Role: role, CreatedAt: time.Now()}
+	invite := partners.Invite{ID: webhook.NewID("inv_"), PartnerCode: partner, Role: role, InvitedBy: "test", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
+	link, linkHash := partners.NewPageToken()
+	_ = link
+	by := partners.AuditEntry{At: time.Now(), Actor: "test", Action: "test"}
+	if err := s.Ledger.CreateInvite(t.Context(), linkHash, invite, by); err != nil {
+		t.Fatal(err)
+	}
+	person, err := s.Ledger.AcceptInvite(t.Context(), linkHash, person, "unusable", time.Now(), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, hash := partners.NewPageToken()
+	now := time.Now()
+	session := partners.Session{ID: webhook.NewID("ses_"), PersonID: person.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(partners.SessionLife)}
+	if err := s.Ledger.StartSession(t.Context(), hash, session, by); err != nil {
+		t.Fatal(err)
+	}
+	name := "ledgerhook_ops"
+	if partner != "" {
+		name = "ledgerhook_portal"
+	}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     withCookie{name + "=" + token},
+	}
+}
+
+type withCookie struct{ cookie string }
+
+func (c withCookie) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Add("Cookie", c.cookie)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+var stranger = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+func ask(t *testing.T, c *http.Client, method, address string, form url.Values, headers ...string) (*http.Response, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}

@@ -1,0 +1,128 @@
+package dashboard
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"ledgerhook/partners"
+)
+
+func TestEveryAnswerKeepsForeignScriptsOut(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleAdmin)
+	for _, path := range []string{"/ops", "/ops/system", "/ops/mailbox", "/ops/nothing", "/ops/static/nothing", "/ops/static/" + s.assets.hashed["app.js"], "/ops/"} {
+		resp, body := ask(t, c, "GET", s.ops.URL+path, nil)
+		h := resp.Header
+		if h.Get("Content-Security-Policy") != contentPolicy || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" {
+			t.Errorf("%s: %d %v", path, resp.StatusCode, h)
+		}
+		if strings.Contains(body, "<style") || strings.Contains(body, "<script>") || strings.Contains(body, " style=") || strings.Contains(body, " onclick=") {
+			t.Errorf("%s holds something inline", path)
+		}
+	}
+}
+
+func TestAFormFromAnotherSiteIsRefused(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleAdmin)
+	form := url.Values{"theme": {"dark"}}
+	for _, header := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
+		resp, body := ask(t, c, "POST", s.ops.URL+"/ops/preferences", form, header[0], header[1])
+		if resp.StatusCode != 403 || !strings.Contains(body, "another site") || resp.Header.Get("Set-Cookie") != "" || resp.Header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%v: %d %s", header, resp.StatusCode, body)
+		}
+	}
+	if resp, _ := ask(t, c, "POST", s.ops.URL+"/ops/preferences", form, "Sec-Fetch-Site", "same-origin"); resp.StatusCode != 303 {
+		t.Errorf("from here: %d", resp.StatusCode)
+	}
+}
+
+func TestWhoHasNotSignedInIsLedToTheSignIn(t *testing.T) {
+	s := newStage(t)
+	for path, want := range map[string]string{"/ops": "/ops/login", "/ops/system?x=1": "/ops/login?next=%2Fops%2Fsystem%3Fx%3D1"} {
+		if resp, _ := ask(t, stranger, "GET", s.ops.URL+path, nil); resp.StatusCode != 303 || resp.Header.Get("Location") != want {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, resp.Header.Get("Location"))
+		}
+	}
+	s.bench.Partner(t, "acme")
+	partner := s.signIn(t, "acme", partners.RoleAdmin)
+	if resp, _ := ask(t, partner, "GET", s.ops.URL+"/ops/system", nil); resp.StatusCode != 303 {
+		t.Errorf("a partner's session at /ops: %d", resp.StatusCode)
+	}
+	if resp, _ := ask(t, partner, "GET", s.portal.URL+"/portal", nil); resp.StatusCode != 200 {
+		t.Errorf("at /portal: %d", resp.StatusCode)
+	}
+}
+
+func TestAMissingRightIsSaidInASentence(t *testing.T) {
+	s := newStage(t)
+	resp, body := ask(t, s.signIn(t, "", partners.RoleViewer), "GET", s.ops.URL+"/ops/mailbox", nil)
+	if resp.StatusCode != 403 || !strings.Contains(body, "your role reads") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+func TestErrorsArePagesInPlainWordsWithTheRequestsID(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleAdmin)
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		says         string
+	}{
+		{"GET", "/ops/nothing", 404, "There is no such page"},
+		{"DELETE", "/ops/system", 405, "does not take that kind of request"},
+		{"GET", "/ops/static/nothing", 404, "There is no such page"},
+	} {
+		resp, body := ask(t, c, tt.method, s.ops.URL+tt.path, nil)
+		id := resp.Header.Get("X-Request-Id")
+		if resp.StatusCode != tt.status || !strings.Contains(body, tt.says) || id == "" || !strings.Contains(body, id) {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestThemeAndLanguageAreKeptAndLeadBackHereOnly(t *testing.T) {
+	s := newStage(t)
+	for back, want := range map[string]string{
+		"/portal?x=1": "/portal?x=1", "https://evil.example/": "/portal", "//evil.example/portal": "/portal", "/portal/../ops": "/portal",
+		"/\\evil.example": "/portal", "/portalx": "/portal", "": "/portal",
+	} {
+		resp, _ := ask(t, stranger, "POST", s.portal.URL+"/portal/preferences", url.Values{"theme": {"dark"}, "lang": {"vi"}, "back": {back}})
+		if resp.StatusCode != 303 || resp.Header.Get("Location") != want || len(resp.Header.Values("Set-Cookie")) != 2 {
+			t.Errorf("%q: %d %v", back, resp.StatusCode, resp.Header)
+		}
+	}
+	_, body := ask(t, stranger, "GET", s.portal.URL+"/portal/nothing", nil, "Cookie", "ledgerhook_theme=dark; ledgerhook_lang=vi")
+	if !strings.Contains(body, `<html lang="vi" data-theme="dark"`) {
+		t.Errorf("%s", body)
+	}
+	_, body = ask(t, stranger, "GET", s.portal.URL+"/portal/nothing", nil, "Cookie", "ledgerhook_theme=%22%3E; ledgerhook_lang=xx", "Accept-Language", "fr, zh-CN;q=0.8, vi;q=0.9")
+	if !strings.Contains(body, `<html lang="vi" data-theme="auto"`) {
+		t.Errorf("%s", body)
+	}
+}
+
+func TestTheFirstTwoPagesShowWhatIs(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleOperator)
+	if err := s.Ledger.Heartbeat(t.Context(), "wrk_1", "host-1/42"); err != nil {
+		t.Fatal(err)
+	}
+	letter := partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: "a@example.com", Lang: "en"}, Code: "123456"}
+	if err := s.mailbox.Carry(t.Context(), letter); err != nil {
+		t.Fatal(err)
+	}
+	for path, says := range map[string][]string{
+		"/ops/system":  {"host-1/42", "LEDGERHOOK_TOKEN", "***", "works"},
+		"/ops/mailbox": {"a@example.com", "123456"},
+	} {
+		resp, body := ask(t, c, "GET", s.ops.URL+path, nil)
+		for _, text := range says {
+			if resp.StatusCode != 200 || !strings.Contains(body, text) {
+				t.Errorf("%s: %d, lacks %q: %s", path, resp.StatusCode, text, body)
+			}
+		}
+	}
+}
