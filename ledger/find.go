@@ -58,7 +58,7 @@ type finder struct {
 var finders = []finder{
 	{webhook.EventPrefix, HitEvent, "SELECT id, partner_code, webhook_type || ' ' || status, created_at FROM events WHERE id = ?", "partner_code", ""},
 	{webhook.DeliveryPrefix, HitDelivery, "SELECT id, partner_code, webhook_type || ' ' || state, created_at FROM deliveries WHERE id = ?", "partner_code", ""},
-	{webhook.AttemptPrefix, HitAttempt, "SELECT d.id, d.partner_code, d.webhook_type || ' ' || a.outcome, a.started_at FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE a.id = ?", "d.partner_code", ""},
+	{webhook.AttemptPrefix, HitAttempt, "SELECT id, partner_code, webhook_type || ' ' || state, created_at FROM deliveries WHERE id = (SELECT delivery_id FROM attempts WHERE id = ?)", "partner_code", ""},
 	{webhook.EndpointPrefix, HitEndpoint, "SELECT id, partner_code, url, created_at FROM endpoints WHERE id = ?", "partner_code", ""},
 	{webhook.OrderPrefix, HitOrder, "SELECT id, partner_code, external_order_id || ' ' || status, created_at FROM orders WHERE id = ?", "partner_code", ""},
 	{webhook.ReplayPrefix, HitReplay, "SELECT id, '', reason, created_at FROM replays WHERE id = ?", "''", ""},
