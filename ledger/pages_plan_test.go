@@ -1,0 +1,122 @@
+package ledger_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
+)
+
+// planDeliveries is enough for the planner to have to choose.
+const planDeliveries = 100_000
+
+// filled opens a ledger with many deliveries of the last weeks.
+func filled(t *testing.T, driver string, n int) *ledgertest.Bench {
+	t.Helper()
+	b := ledgertest.NewFresh(t, driver)
+	closed(t, b, func() {
+		if err := ledgertest.Fill(t.Context(), b.Options, n); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return b
+}
+
+// everyPage makes every query that a page makes, for operators and a partner.
+func everyPage(t *testing.T, b *ledgertest.Bench) {
+	t.Helper()
+	now := time.Now()
+	all := search(t, b, ledger.DeliveryQuery{Scope: ledger.Everything()})
+	d := all.Items[0]
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []ledger.Scope{ledger.Everything(), ledger.Only(d.PartnerCode)} {
+		for _, q := range []ledger.DeliveryQuery{
+			{}, {NeedsAttention: true}, {States: []webhook.State{webhook.Exhausted}}, {States: []webhook.State{webhook.Held, webhook.Queued}},
+			{States: []webhook.State{webhook.Delivered}}, {StatusClass: 5}, {ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, {EndpointID: d.EndpointID},
+			{Host: d.Host, NeedsAttention: true}, {Reference: d.ObjectID}, {Reference: "card_7"}, {Reference: d.ID}, {Types: []webhook.Type{d.Type}},
+			{Since: now.Add(-time.Hour), DurationMin: 100 * time.Millisecond}, {Cursor: d.ID, AttemptsMin: 2},
+		} {
+			q.Scope = s
+			search(t, b, q)
+			_, err := b.NewSince(t.Context(), q, d.ID)
+			check(err)
+		}
+		for _, what := range []string{d.ID, d.EventID, d.EndpointID, d.ObjectID, "card_7", d.Host, d.PartnerCode, webhook.NewID(webhook.AttemptPrefix)} {
+			_, err := b.Find(t.Context(), s, what)
+			check(err)
+		}
+		for _, q := range []ledger.EventQuery{{Scope: s}, {Scope: s, Type: d.Type}, {Scope: s, Reference: d.ObjectID}} {
+			_, _, err := b.SentEvents(t.Context(), q)
+			check(err)
+		}
+		_, err := b.Reconcile(t.Context(), s, "", []string{d.ID, d.EventID, d.ObjectID, "card_7", "nothing"}, 30*day)
+		check(err)
+		_, _, err = b.SeenEvent(t.Context(), s, d.EventID)
+		check(err)
+	}
+	_, err := b.Situation(t.Context())
+	check(err)
+	_, err = b.FailingPartners(t.Context())
+	check(err)
+	_, err = b.PartnerFunnel(t.Context(), d.PartnerCode, now.Add(-day), now)
+	check(err)
+	_, err = b.CertificateEnds(t.Context(), d.EndpointID)
+	check(err)
+	_, err = b.RollupLag(t.Context())
+	check(err)
+	_, err = b.Series(t.Context(), "", now.Add(-30*day), now)
+	check(err)
+}
+
+// No page reads a table of deliveries, events or attempts from end to end.
+func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	b := filled(t, "postgres", planDeliveries)
+	same(t, "drift", drift(t, b), 0)
+	b.CheckWindows(t)
+	b.CheckAttempts(t)
+	var mu sync.Mutex
+	var statements []ledger.Statement
+	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+		mu.Lock()
+		defer mu.Unlock()
+		statements = append(statements, s)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	everyPage(t, b)
+	plans := explain(t, b, statements)
+	for _, plan := range plans {
+		for _, m := range scanned.FindAllString(plan.text, -1) {
+			// A day of a few rows fits on a page or two, and is read as it lies.
+			day := strings.TrimPrefix(m, "Seq Scan on ")
+			if b.Count(t, "SELECT COUNT(*) FROM (SELECT 1 FROM "+day+" LIMIT 200) AS few") == 200 {
+				t.Errorf("%s in\n%s\n%s", m, plan.sql, plan.text[:min(len(plan.text), 1500)])
+			}
+		}
+	}
+	if len(plans) < 60 {
+		t.Errorf("only %d plans were looked at", len(plans))
+	}
+}
+
+func drift(t *testing.T, b *ledgertest.Bench) int64 {
+	t.Helper()
+	i, err := b.Invariant(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i.Created == 0 {
+		t.Error("nothing was filled in")
+	}
+	return i.Drift()
+}
