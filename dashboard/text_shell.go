@@ -33,7 +33,7 @@ var shellTexts = texts{
 	"Skip to the content": {"Chuyển đến nội dung", "跳到正文"},
 	"Menu":                {"Trình đơn", "菜单"},
 	"Pages":               {"Các trang", "页面"},
-	"operations":          {"vận hành", "运维"},
+	"ops":                 {"ops", "ops"},
 	"partners":            {"đối tác", "合作伙伴"},
 	"Sign out":            {"Đăng xuất", "退出登录"},
 	"Appearance":          {"Giao diện", "外观"},
