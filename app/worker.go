@@ -45,6 +45,9 @@ func (a *App) startWorker(ctx context.Context) error {
 	a.background("stop replays", func(ctx context.Context) { delivery.RunReplays(ctx, a.ledger, a.deliveryMetrics, a.log) })
 	a.background("stop housekeeping", a.keepHouse)
 	a.startMonitor()
+	if err := a.startCanary(id); err != nil {
+		return err
+	}
 
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	servers, err := a.queue.Serve(running, a.config.Concurrency, worker.Deliver)

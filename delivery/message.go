@@ -46,10 +46,10 @@ func (c *Composer) Body(ctx context.Context, e webhook.Event) ([]byte, error) {
 	return body, nil
 }
 
-// compose returns the headers and the body of an attempt that begins at now.
+// Compose returns the headers and the body of an attempt that begins at now.
 // The body is the same in every attempt of an event; the timestamp and the
 // secrets that sign it are the attempt's.
-func (c *Composer) compose(ctx context.Context, job Job, now time.Time) (http.Header, []byte, error) {
+func (c *Composer) Compose(ctx context.Context, job Job, now time.Time) (http.Header, []byte, error) {
 	e := job.Event
 	body, err := c.Body(ctx, e)
 	if err != nil {

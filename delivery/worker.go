@@ -105,7 +105,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 			a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway failed while it made the attempt"
 		}
 	}()
-	header, body, err := w.composer.compose(ctx, job, a.StartedAt)
+	header, body, err := w.composer.Compose(ctx, job, a.StartedAt)
 	if err != nil {
 		w.log.Error("a delivery could not be composed", "delivery", a.DeliveryID, "error", err)
 		a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway could not compose the message"

@@ -13,20 +13,37 @@ type WorkerLease struct {
 	StartedAt time.Time
 	Silent    time.Duration // since it was last heard of
 	Alive     bool          // it was heard of in the last 5 s, by the database's clock
+	Canary    Canary        // its newest one
+}
+
+// Canary is what came of a notification that a worker sent to itself.
+type Canary struct {
+	At        time.Time     // by the database's clock; zero: there was none yet
+	Age       time.Duration // since At
+	RoundTrip time.Duration // from composing it to its verified answer
+	Failure   string        // why it did not arrive; empty: it did
 }
 
 // Workers lists the worker processes, the oldest first. A process that stopped
 // in order is not among them; one that broke off is, and is not alive.
 func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
-	err = new(text).add("SELECT id, host, started_at, "+l.clock+" - seen_at FROM workers ORDER BY started_at, id LIMIT 500").
+	err = new(text).add("SELECT id, host, started_at, "+l.clock+" - seen_at, canary_at, "+l.clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
 		query(ctx, l.read, func(rows *sql.Rows) error {
 			var w WorkerLease
-			var silent int64
-			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, &silent)
-			w.Silent = max(0, time.Duration(silent)*time.Microsecond)
+			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, microsColumn{&w.Silent},
+				timeColumn{&w.Canary.At}, microsColumn{&w.Canary.Age}, microsColumn{&w.Canary.RoundTrip}, &w.Canary.Failure)
+			w.Silent, w.Canary.Age = max(0, w.Silent), max(0, w.Canary.Age)
 			w.Alive = w.Silent < workerSilence
 			found = append(found, w)
 			return err
 		})
 	return found, l.broken(err)
+}
+
+// RecordCanary keeps what came of a worker's newest canary; At and Age are
+// filled in. It does nothing for a worker without a lease.
+func (l *Ledger) RecordCanary(ctx context.Context, workerID string, c Canary) error {
+	_, err := l.write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
+		workerID, c.RoundTrip.Microseconds(), storable(short(c.Failure)))
+	return l.broken(err)
 }
