@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"ledgerhook/ledger"
 )
 
 // hub asks once a second what is new, of each subject once however many pages
@@ -108,8 +110,12 @@ const streamLife = 5 * time.Minute
 // changed, as server-sent events.
 func (s *surface) live(w http.ResponseWriter, r *http.Request, q *request) error {
 	partner := q.User.PartnerCode
+	scope := ledger.Only(partner)
+	if s.name == opsSurface {
+		scope = ledger.Everything()
+	}
 	return s.stream(w, r, "changes/"+partner, func(ctx context.Context) (string, error) {
-		return s.version(ctx, partner)
+		return s.version(ctx, scope)
 	}, func(now string) string { return "event: change\ndata: " + now + "\n\n" })
 }
 
@@ -146,10 +152,10 @@ func (s *surface) stream(w http.ResponseWriter, r *http.Request, name string, re
 	}
 }
 
-// version changes with every fact that is counted of a partner, or of all.
-func (s *surface) version(ctx context.Context, partner string) (string, error) {
+// version changes with every fact that is counted of what the scope holds.
+func (s *surface) version(ctx context.Context, scope ledger.Scope) (string, error) {
 	now := time.Now()
-	hours, err := s.Ledger.Series(ctx, partner, now.Add(-time.Hour), now)
+	hours, err := s.Ledger.Series(ctx, scope, "", now.Add(-time.Hour), now)
 	if err != nil || len(hours) == 0 {
 		return "", err
 	}

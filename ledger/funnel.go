@@ -54,17 +54,18 @@ func percentiles(times []time.Duration) Percentiles {
 }
 
 // PartnerFunnel follows what came for one partner from since until until, by
-// its newest FunnelSample events and deliveries.
-func (l *Ledger) PartnerFunnel(ctx context.Context, code string, since, until time.Time) (f Funnel, err error) {
+// its newest FunnelSample events and deliveries. It is empty for a partner that
+// the scope does not hold.
+func (l *Ledger) PartnerFunnel(ctx context.Context, s Scope, code string, since, until time.Time) (f Funnel, err error) {
 	f = Funnel{AsOf: time.Now().UTC(), Since: since, Until: until}
-	if err := l.countFunnelEvents(ctx, code, &f); err != nil {
+	if err := l.countFunnelEvents(ctx, s, code, &f); err != nil {
 		return f, l.broken(err)
 	}
 	var took, waited []time.Duration
 	n := 0
-	t := new(text).add("SELECT state, attempts, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?",
-		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, f.Since), FunnelSample)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	t := new(text).add("SELECT state, attempts, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
+		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, f.Since))
+	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
 		var d struct {
 			state                      webhook.State
 			attempts                   int
@@ -112,12 +113,14 @@ func (f *Funnel) count(state webhook.State, attempts int) {
 	}
 }
 
-func (l *Ledger) countFunnelEvents(ctx context.Context, code string, f *Funnel) error {
+func (l *Ledger) countFunnelEvents(ctx context.Context, s Scope, code string, f *Funnel) error {
 	var oldest time.Time
-	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN filtered THEN 1 ELSE 0 END), 0), COALESCE(MIN(created_at), 0)
-		FROM (SELECT filtered, created_at FROM events WHERE partner_code = $1 AND id < $2 AND id >= $3 AND NOT test ORDER BY id DESC LIMIT $4) AS newest`,
-		code, webhook.TimeBound(webhook.EventPrefix, f.Until), webhook.TimeBound(webhook.EventPrefix, f.Since), FunnelSample).
-		Scan(&f.Accepted, &f.Filtered, timeColumn{&oldest})
+	t := new(text).add(`SELECT COUNT(*), COALESCE(SUM(CASE WHEN filtered THEN 1 ELSE 0 END), 0), COALESCE(MIN(created_at), 0)
+		FROM (SELECT filtered, created_at FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test`,
+		code, webhook.TimeBound(webhook.EventPrefix, f.Until), webhook.TimeBound(webhook.EventPrefix, f.Since))
+	err := t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?) AS newest", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
+		return rows.Scan(&f.Accepted, &f.Filtered, timeColumn{&oldest})
+	})
 	if f.Accepted == FunnelSample {
 		f.Sampled, f.Since = true, oldest
 	}
@@ -129,11 +132,10 @@ func (l *Ledger) countFunnelEvents(ctx context.Context, code string, f *Funnel) 
 const certificateAttempts = 20
 
 // CertificateEnds is when the certificate ends that an endpoint's receiver
-// showed last; zero if it showed none of late.
-func (l *Ledger) CertificateEnds(ctx context.Context, endpointID string) (at time.Time, err error) {
-	t := new(text).add(`SELECT tls_not_after FROM attempts WHERE delivery_id IN
-		(SELECT id FROM deliveries WHERE endpoint_id = ? ORDER BY id DESC LIMIT ?) AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1`,
-		endpointID, certificateAttempts)
+// showed last; zero if it showed none of late, or the scope does not hold it.
+func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string) (at time.Time, err error) {
+	t := new(text).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID)
+	t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?) AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1", certificateAttempts)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(timeColumn{&at}) })
 	return at, l.broken(err)
 }
@@ -144,22 +146,27 @@ var configuration = []string{"partner.", "endpoint.", "secret."}
 // PartnerChanges lists the newest changes of a partner's configuration, of its
 // endpoints and of its secrets from the audit log, newest first. What the
 // gateway did itself, such as disabling an endpoint, is among them; tests are not.
-func (l *Ledger) PartnerChanges(ctx context.Context, code string, limit int) ([]partners.AuditEntry, error) {
-	return l.changes(ctx, code, configuration, limit)
+// A partner that the scope does not hold has none.
+func (l *Ledger) PartnerChanges(ctx context.Context, s Scope, code string, limit int) ([]partners.AuditEntry, error) {
+	return l.changes(ctx, auditOf(configuration).add(" AND partner_code = ?", code).within(s, "partner_code"), limit)
 }
 
 // RecentChanges lists the newest changes of any partner's configuration, of
 // rates and of settings, and what was done to replays.
 func (l *Ledger) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
-	return l.changes(ctx, "", append([]string{"rate.", "settings.", "replay."}, configuration...), limit)
+	return l.changes(ctx, auditOf(append([]string{"rate.", "settings.", "replay."}, configuration...)), limit)
 }
 
-func (l *Ledger) changes(ctx context.Context, code string, groups []string, limit int) ([]partners.AuditEntry, error) {
+// auditOf selects the entries of groups of acts, but tests.
+func auditOf(groups []string) *text {
 	t := new(text).add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
-	t.equal("partner_code", code)
 	for i, group := range groups {
 		t.add([]string{" AND (", " OR "}[min(i, 1)]+"SUBSTR(action, 1, ?) = ?", len(group), group)
 	}
-	found, err := t.add(") ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.read)
+	return t.add(")")
+}
+
+func (l *Ledger) changes(ctx context.Context, t *text, limit int) ([]partners.AuditEntry, error) {
+	found, err := t.add(" ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.read)
 	return found, l.broken(err)
 }

@@ -67,13 +67,13 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	check(err)
 	_, err = b.FailingPartners(t.Context())
 	check(err)
-	_, err = b.PartnerFunnel(t.Context(), d.PartnerCode, now.Add(-day), now)
+	_, err = b.PartnerFunnel(t.Context(), ledger.Everything(), d.PartnerCode, now.Add(-day), now)
 	check(err)
-	_, err = b.CertificateEnds(t.Context(), d.EndpointID)
+	_, err = b.CertificateEnds(t.Context(), ledger.Only(d.PartnerCode), d.EndpointID)
 	check(err)
 	_, err = b.RollupLag(t.Context())
 	check(err)
-	_, err = b.Series(t.Context(), "", now.Add(-30*day), now)
+	_, err = b.Series(t.Context(), ledger.Everything(), "", now.Add(-30*day), now)
 	check(err)
 }
 

@@ -92,16 +92,25 @@ func TestAPartnersEventsAreFollowedToTheirEnds(t *testing.T) {
 		storeMany(t, b, "acme", 1)
 		send(t, b, b.Tickets(), failed, retryAt(time.Now().Add(time.Hour)))
 		storeMany(t, b, "acme", 1)
-		f, err := b.PartnerFunnel(t.Context(), "acme", began, time.Now().Add(time.Minute))
+		f, err := b.PartnerFunnel(t.Context(), ledger.Only("acme"), "acme", began, time.Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "funnel", []int{f.Accepted, f.Filtered, f.Matched, f.FirstTry, f.AfterRetry, f.Retrying, f.Waiting, f.Exhausted, f.Cancelled}, []int{6, 1, 5, 1, 1, 1, 1, 1, 0})
 		same(t, "sampled", []any{f.Sampled, f.Since}, []any{false, began})
 		same(t, "durations", []any{f.Duration.N, f.Duration.P50, f.Duration.Max, f.FirstDelay.N}, []any{4, time.Second, 3 * time.Second, 4})
-		ends, err := b.CertificateEnds(t.Context(), e.ID)
+		ends, err := b.CertificateEnds(t.Context(), ledger.Only("acme"), e.ID)
 		if err != nil || !ends.Equal(began.Truncate(time.Microsecond)) {
 			t.Errorf("the certificate ends at %s (%v), want %s", ends, err, began)
+		}
+		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only(""), {}} {
+			f, err := b.PartnerFunnel(t.Context(), s, "acme", began, time.Now().Add(time.Minute))
+			if err != nil || f.Accepted+f.Matched > 0 {
+				t.Errorf("another sees %+v (%v)", f, err)
+			}
+			if ends, err := b.CertificateEnds(t.Context(), s, e.ID); err != nil || !ends.IsZero() {
+				t.Errorf("another sees when the certificate ends: %s (%v)", ends, err)
+			}
 		}
 	})
 }
@@ -127,9 +136,13 @@ func TestChangesOfAPartnerAreListedNewestFirst(t *testing.T) {
 			}
 			return actions
 		}
-		same(t, "the partner's", list(b.PartnerChanges(t.Context(), "acme", 10)), []string{"secret.create", "endpoint.pause"})
-		same(t, "the partner's newest", list(b.PartnerChanges(t.Context(), "acme", 1)), []string{"secret.create"})
-		same(t, "another's", fmt.Sprint(list(b.PartnerChanges(t.Context(), "other", 10))), "[]")
+		same(t, "the partner's", list(b.PartnerChanges(t.Context(), ledger.Everything(), "acme", 10)), []string{"secret.create", "endpoint.pause"})
+		same(t, "the partner's newest", list(b.PartnerChanges(t.Context(), ledger.Everything(), "acme", 1)), []string{"secret.create"})
+		same(t, "another's", fmt.Sprint(list(b.PartnerChanges(t.Context(), ledger.Everything(), "other", 10))), "[]")
+		same(t, "its own", list(b.PartnerChanges(t.Context(), ledger.Only("acme"), "acme", 1)), []string{"secret.create"})
+		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only(""), {}} {
+			same(t, "by another", fmt.Sprint(list(b.PartnerChanges(t.Context(), s, "acme", 10)), list(b.PartnerChanges(t.Context(), s, "", 10))), "[] []")
+		}
 		same(t, "all", list(b.RecentChanges(t.Context(), 10)), []string{"rate.set", "secret.create", "endpoint.pause"})
 	})
 }

@@ -46,12 +46,13 @@ const factAttempt = "attempt_"
 const maxSeriesHours = 366 * 24
 
 // Series counts by hour what became true from since until until, of one
-// partner or of all (empty code). Every hour that has begun in this time is
+// partner, or of all that the scope holds (empty code). Every hour that has begun in this time is
 // there, the quiet ones with zeros, oldest first; the hours of since and until
 // are counted whole. It reads rollups only, which are written in the same
 // transaction as the deliveries: the counts are exact at the moment of the
-// call. More than a year is an Invalid error.
-func (l *Ledger) Series(ctx context.Context, partnerCode string, since, until time.Time) ([]HourCount, error) {
+// call, and zeros for a partner that the scope does not hold. More than a year
+// is an Invalid error.
+func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since, until time.Time) ([]HourCount, error) {
 	from, to := micros(since)/hourMicros, (micros(until)-1)/hourMicros
 	if to < from {
 		return nil, nil
@@ -64,12 +65,13 @@ func (l *Ledger) Series(ctx context.Context, partnerCode string, since, until ti
 		hours[i].Hour = fromMicros((from + int64(i)) * hourMicros)
 	}
 	t := new(text)
-	if partnerCode == "" {
-		t.add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ? GROUP BY hour, fact", from, to)
+	if s.everything && partnerCode == "" {
+		t.add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ?", from, to)
 	} else {
-		t.add("SELECT hour, fact, SUM(n) FROM rollups WHERE partner_code = ? AND hour >= ? AND hour <= ? GROUP BY hour, fact", partnerCode, from, to)
+		t.add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).within(s, "partner_code")
+		t.equal("partner_code", partnerCode)
 	}
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.add(" GROUP BY hour, fact").query(ctx, l.read, func(rows *sql.Rows) error {
 		var hour, n int64
 		var name string
 		if err := rows.Scan(&hour, &name, &n); err != nil {

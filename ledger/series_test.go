@@ -10,9 +10,9 @@ import (
 	"ledgerhook/webhook"
 )
 
-func series(t *testing.T, b *ledgertest.Bench, partner string, since, until time.Time) []ledger.HourCount {
+func series(t *testing.T, b *ledgertest.Bench, s ledger.Scope, partner string, since, until time.Time) []ledger.HourCount {
 	t.Helper()
-	hours, err := b.Series(t.Context(), partner, since, until)
+	hours, err := b.Series(t.Context(), s, partner, since, until)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,8 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		total := func(partner string) (sum ledger.HourCount) {
-			for _, h := range series(t, b, partner, now.Add(-2*time.Hour), now.Add(time.Second)) {
+		total := func(s ledger.Scope, partner string) (sum ledger.HourCount) {
+			for _, h := range series(t, b, s, partner, now.Add(-2*time.Hour), now.Add(time.Second)) {
 				sum.Created += h.Created
 				sum.Delivered += h.Delivered
 				sum.Exhausted += h.Exhausted
@@ -47,10 +47,15 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			}
 			return sum
 		}
-		same(t, "acme", total("acme"), ledger.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
-		same(t, "other", total("other"), ledger.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
-		same(t, "all", total(""), ledger.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
-		same(t, "nobody", total("nobody"), ledger.HourCount{})
+		same(t, "acme", total(ledger.Everything(), "acme"), ledger.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
+		same(t, "other", total(ledger.Everything(), "other"), ledger.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
+		same(t, "all", total(ledger.Everything(), ""), ledger.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
+		same(t, "nobody", total(ledger.Everything(), "nobody"), ledger.HourCount{})
+		same(t, "its own", total(ledger.Only("other"), ""), total(ledger.Everything(), "other"))
+		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only(""), {}} {
+			same(t, "acme, by another", total(s, "acme"), ledger.HourCount{})
+		}
+		same(t, "all, by nobody", total(ledger.Scope{}, ""), ledger.HourCount{})
 		lag, err := b.RollupLag(t.Context())
 		if err != nil || lag != 0 {
 			t.Errorf("the rollups lag by %s (%v)", lag, err)
@@ -64,14 +69,14 @@ func TestASeriesHoldsEveryHourOldestFirst(t *testing.T) {
 		change(t, b, "INSERT INTO rollups_all (hour, fact, slot, n) VALUES ($1, 'created', 1, 3), ($1, 'created', 2, 4), ($1, 'not known', 1, 9), ($2, 'created', 1, 5)",
 			noon.Unix()/3600, noon.Unix()/3600+3)
 		var created []int64
-		hours := series(t, b, "", noon.Add(59*time.Minute), noon.Add(3*time.Hour))
+		hours := series(t, b, ledger.Everything(), "", noon.Add(59*time.Minute), noon.Add(3*time.Hour))
 		for i, h := range hours {
 			created = append(created, h.Created)
 			same(t, "hour", h.Hour, noon.Add(time.Duration(i)*time.Hour))
 		}
 		same(t, "created until three, exclusive", created, []int64{7, 0, 0})
-		same(t, "no time at all", len(series(t, b, "", noon, noon)), 0)
-		if _, err := b.Series(t.Context(), "", noon, noon.AddDate(2, 0, 0)); err == nil {
+		same(t, "no time at all", len(series(t, b, ledger.Everything(), "", noon, noon)), 0)
+		if _, err := b.Series(t.Context(), ledger.Everything(), "", noon, noon.AddDate(2, 0, 0)); err == nil {
 			t.Error("two years are not refused")
 		}
 	})
