@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+)
+
+func TestTheFirstPageSaysWhoseTroubleItIs(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleViewer)
+	_, body := ask(t, c, "GET", s.ops.URL+"/ops", nil)
+	if !strings.Contains(body, "It is us: no worker is running") {
+		t.Errorf("without a worker: %s", body)
+	}
+	if err := s.Ledger.Heartbeat(t.Context(), "wrk_1", "host-1/42"); err != nil {
+		t.Fatal(err)
+	}
+	_, body = ask(t, c, "GET", s.ops.URL+"/ops", nil)
+	if !strings.Contains(body, "not everything is known: canary") || strings.Contains(body, "All is well") {
+		t.Errorf("without a canary: %s", body)
+	}
+	if err := s.Ledger.RecordCanary(t.Context(), "wrk_1", ledger.Canary{RoundTrip: time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	_, body = ask(t, c, "GET", s.ops.URL+"/ops", nil)
+	for _, text := range []string{"Nothing to judge yet", "host-1/42", "arrives", "Nobody fails"} {
+		if !strings.Contains(body, text) {
+			t.Errorf("lacks %q: %s", text, body)
+		}
+	}
+}
+
+func TestWithoutALedgerTheFirstPageShowsDashesAndNoZero(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleViewer)
+	ask(t, c, "GET", s.ops.URL+"/ops/system", nil) // who this is stays known for a while
+	options := ledger.Options{DataDir: t.TempDir(), Log: s.Log}
+	if _, err := ledger.Migrate(t.Context(), options); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := ledger.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.Ledger = gone
+	resp, body := ask(t, c, "GET", s.ops.URL+"/ops", nil)
+	if resp.StatusCode != 200 || !strings.Contains(body, "Not known: the ledger does not answer") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if strings.Contains(body, "<dd>0</dd>") || !strings.Contains(body, `<span class="unknown">–</span>`) || strings.Contains(body, "Nobody fails") {
+		t.Errorf("%s", body)
+	}
+}
+
+func TestASharePerCentIsNeverRoundedUpToAll(t *testing.T) {
+	for _, tt := range []struct {
+		part, all int64
+		want      string
+	}{{0, 3, "0 %"}, {1, 3, "33.3 %"}, {99_999, 100_000, "99.9 %"}, {5, 5, "100 %"}, {0, 0, "–"}} {
+		if got := percent(tt.part, tt.all); got != tt.want {
+			t.Errorf("%d of %d: %q, want %q", tt.part, tt.all, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package dashboard
+
+import (
+	"fmt"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/webhook"
+)
+
+// The bounds of the rules about ourselves and about the source.
+const (
+	// backlogLimit is how long a delivery that could go may wait for us.
+	backlogLimit = 30 * time.Second
+	// canaryLate is when a canary's result says nothing about now any more:
+	// three were due in this time.
+	canaryLate = 35 * time.Second
+	// silenceLeast and silenceGaps bound how long the source may be silent: so
+	// many times the mean time between two events of the last 24 hours.
+	silenceLeast = 5 * time.Minute
+	silenceGaps  = 20
+	// silenceFrom is how many events in 24 hours make silence tell something.
+	silenceFrom = 240
+)
+
+// checkLedger hits when nothing at all can be read.
+func checkLedger(e evidence) check {
+	c := check{Name: "Ledger", Says: "it answers"}
+	switch {
+	case e.Situation.Fresh:
+		return c
+	case e.Workers.Fresh:
+		c.Found, c.Says = unknown, "it answers, but not in time for all of this"
+		return c
+	}
+	c.Found, c.Says = hit, "it does not answer"
+	c.If = &verdict{Side: sideUnknown, Tone: "bad", Sentence: "Not known: the ledger does not answer, so nothing can be said about partners.",
+		Next: "That is ours. What was accepted is safe; new events are refused until it is back.", Href: "/ops/system", Link: "System"}
+	return c
+}
+
+func checkWorkers(e evidence) check {
+	c := check{Name: "Workers"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	if n := e.Situation.Value.Workers; n > 0 {
+		c.Says = count(n, "worker") + " alive"
+		return c
+	}
+	c.Found, c.Says = hit, "none is alive"
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: no worker is running, so nothing is sent.",
+		Next: "Start a process with the role worker. Everything that waits goes out by itself then.", Href: "/ops/system", Link: "Workers"}
+	return c
+}
+
+// checkCanary looks at what the workers send to themselves.
+func checkCanary(e evidence) check {
+	c := check{Name: "Canary", Found: unknown}
+	if !e.Workers.Fresh {
+		return c
+	}
+	asked, failed := 0, []ledger.WorkerLease{}
+	var slowest time.Duration
+	for _, w := range e.Workers.Value {
+		if !w.Alive || w.Canary.At.IsZero() || w.Canary.Age > canaryLate {
+			continue
+		}
+		asked++
+		slowest = max(slowest, w.Canary.RoundTrip)
+		if w.Canary.Failure != "" {
+			failed = append(failed, w)
+		}
+	}
+	if asked == 0 {
+		c.Says = "no result of the last 30 seconds"
+		return c
+	}
+	if len(failed) == 0 {
+		c.Found, c.Says = fine, "arrives and verifies in "+formatDuration(slowest)
+		return c
+	}
+	why := failed[0].Canary.Failure
+	c.Found, c.Says = hit, fmt.Sprintf("fails on %d of %s: %s", len(failed), count(asked, "worker"), why)
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: what we send to ourselves does not arrive on %d of %s (%s).", len(failed), count(asked, "worker"), why),
+		Next: "No receiver had a part in it. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"}
+	return c
+}
+
+func checkInternal(e evidence) check {
+	c := check{Name: "Internal errors"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	n := e.Situation.Value.InternalErrors
+	if n == 0 {
+		c.Says = "none in " + formatDuration(ledger.InternalWithin)
+		return c
+	}
+	many := count(n, "delivery")
+	if n > 1 {
+		many = formatNumber(n) + " deliveries"
+	}
+	if n >= ledger.MaxCounted {
+		many = "at least " + many
+	}
+	c.Found, c.Says = hit, many+" in "+formatDuration(ledger.InternalWithin)
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, formatDuration(ledger.InternalWithin)),
+		Next: "They are tried again by themselves. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"}
+	return c
+}
+
+// checkBacklog looks at what could go and is not sent.
+func checkBacklog(e evidence) check {
+	c := check{Name: "Backlog"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	s := e.Situation.Value
+	oldest, where := time.Time{}, ""
+	for _, w := range []struct {
+		since time.Time
+		why   string
+	}{{s.OldestQueued, "no worker has taken it"}, {s.OldestDue, "it was not admitted"}, {s.OldestWake, "its endpoint was not looked at"}} {
+		if !w.since.IsZero() && (oldest.IsZero() || w.since.Before(oldest)) {
+			oldest, where = w.since, w.why
+		}
+	}
+	switch {
+	case oldest.IsZero():
+		c.Says = "nothing waits for us"
+	case e.Now.Sub(oldest) <= backlogLimit:
+		c.Says = "the oldest that could go waits " + e.ago(oldest)
+	default:
+		c.Found, c.Says = hit, "the oldest that could go waits "+e.ago(oldest)+": "+where
+		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the queue is behind. The oldest delivery that could go has waited %s (%s).", e.ago(oldest), where),
+			Next: "Look at workers and slots; more workers help when all slots are busy.", Href: "/ops/system", Link: "Queue and workers"}
+	}
+	return c
+}
+
+// checkSource hits when nothing comes in though it usually does.
+func checkSource(e evidence) check {
+	c := check{Name: "Source"}
+	if !e.Situation.Fresh || !e.Hours.Fresh {
+		c.Found = unknown
+		return c
+	}
+	last := newestEvent(e.Situation.Value)
+	var created int64
+	for _, h := range e.Hours.Value {
+		created += h.Created
+	}
+	if last.IsZero() {
+		c.Says = "no event has come yet"
+		return c
+	}
+	c.Says = "the last event came " + e.ago(last) + " ago"
+	if created < silenceFrom {
+		c.Says += "; too few come to tell silence from quiet"
+		return c
+	}
+	limit := max(silenceLeast, silenceGaps*24*time.Hour/time.Duration(created))
+	if e.Now.Sub(last) <= limit {
+		return c
+	}
+	c.Found = hit
+	c.If = &verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where one a %s is usual.", e.ago(last), formatDuration(24*time.Hour/time.Duration(created))),
+		Next: "Nobody can get what was never handed to us. Ask the systems that send events.", Href: "/ops/events", Link: "Events"}
+	return c
+}
+
+// newestEvent is when the newest event of any type was accepted.
+func newestEvent(s ledger.Situation) (newest time.Time) {
+	for _, t := range s.LastEvents {
+		if t.After(newest) {
+			newest = t
+		}
+	}
+	return newest
+}
