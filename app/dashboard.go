@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ledgerhook/dashboard"
+	"ledgerhook/webhook"
 )
 
 // mountDashboard mounts the operators' pages on the internal listener and the
@@ -22,6 +23,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) error {
 		Ledger: a.ledger, Box: a.box, Queue: a.queue, Metrics: a.webMetrics, Log: a.log, Version: a.version,
 		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(),
 		Settings: settings, Health: a.health, Slots: a.slots, SendMail: sendMail,
+		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
 	})
 	if err != nil {
 		return err

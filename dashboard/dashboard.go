@@ -14,11 +14,13 @@ import (
 	"net/http"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
+	"ledgerhook/webhook"
 )
 
 // Options are what the pages stand on. All fields but the ones that say so
@@ -46,6 +48,15 @@ type Options struct {
 	// Slots are how many deliveries this process sends and can send at once;
 	// known is false in one without a worker.
 	Slots func() (busy, total int, known bool)
+
+	// Composer makes the very bytes that partners get. nil: they are shown
+	// without their signature.
+	Composer *delivery.Composer
+	// Retry is the schedule of a delivery, Timeout the limit of one attempt and
+	// Retention how long what was sent is kept; zero: not known.
+	Retry     webhook.RetryPolicy
+	Timeout   time.Duration
+	Retention time.Duration
 }
 
 // Setting is one value of the effective configuration as it is shown.
