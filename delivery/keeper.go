@@ -22,7 +22,9 @@ type Books interface {
 	// Abandoned lists what dead workers were sending, and what workerID itself
 	// claimed before claimedBefore.
 	Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) ([]InFlight, error)
-	Record(ctx context.Context, r Result) error
+	// GiveUp records an attempt that nobody is making any more, and reports
+	// whether that counted: another keeper may have been first.
+	GiveUp(ctx context.Context, r Result) (counted bool, err error)
 }
 
 // Epochs remembers which life of the queue the ledger's queued deliveries are in.
@@ -51,6 +53,8 @@ type Keeper struct {
 	Policy  webhook.RetryPolicy
 	Metrics *Metrics
 	Log     *slog.Logger
+
+	outage outage
 }
 
 const (
@@ -86,9 +90,7 @@ func (k *Keeper) Run(ctx context.Context) {
 func (k *Keeper) promote(ctx context.Context) {
 	for range promoteRounds {
 		n, err := k.Books.Promote(ctx, promoteWindows)
-		if err != nil {
-			k.complain(ctx, "promote", err)
-		}
+		k.tell(ctx, "promote", err)
 		if err != nil || n < promoteWindows || ctx.Err() != nil {
 			return
 		}
@@ -97,7 +99,8 @@ func (k *Keeper) promote(ctx context.Context) {
 
 // reconcile repairs the three ways in which ledger and queue fall apart. Each
 // repair checks again, in its own statement, that there is something to
-// repair, so keepers of several processes do not disturb each other.
+// repair, so keepers of several processes do not disturb each other, and what
+// is repaired is counted by one of them.
 func (k *Keeper) reconcile(ctx context.Context) {
 	k.repair(ctx, "worker_dead", k.recoverAbandoned)
 	k.repair(ctx, "queue_emptied", k.refillEmptied)
@@ -106,20 +109,15 @@ func (k *Keeper) reconcile(ctx context.Context) {
 
 func (k *Keeper) repair(ctx context.Context, reason string, do func(context.Context) (int, error)) {
 	n, err := do(ctx)
-	if err != nil {
-		k.complain(ctx, "reconcile "+reason, err)
-	}
+	k.tell(ctx, "reconcile "+reason, err)
 	if n > 0 {
 		k.Metrics.repaired.WithLabelValues(reason).Add(float64(n))
 		k.Log.Info("deliveries were put back on their way", "reason", reason, "deliveries", n)
 	}
 }
 
-// complain says once per failure that keeping is not possible just now.
-func (k *Keeper) complain(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
-		k.Log.Warn("deliveries cannot be kept on their way just now", "step", what, "error", err)
-	}
+func (k *Keeper) tell(ctx context.Context, step string, err error) {
+	k.outage.tell(ctx, k.Log, "keep deliveries on their way", step, err)
 }
 
 // refillEmptied sends everything queued in a shard again if the shard is not
@@ -209,18 +207,18 @@ func (k *Keeper) recoverAbandoned(ctx context.Context) (int, error) {
 			continue
 		}
 		records.Go(func() error {
-			if err := k.recover(ctx, f); err != nil {
-				return err
+			counted, err := k.recover(ctx, f)
+			if counted {
+				recovered.Add(1)
 			}
-			recovered.Add(1)
-			return nil
+			return err
 		})
 	}
 	err = records.Wait()
 	return int(recovered.Load()), err
 }
 
-func (k *Keeper) recover(ctx context.Context, f InFlight) error {
+func (k *Keeper) recover(ctx context.Context, f InFlight) (counted bool, err error) {
 	d := f.Job.Delivery
 	a := webhook.Attempt{
 		ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: d.ID, Number: d.Attempts, Trigger: f.Job.Trigger,
@@ -228,9 +226,9 @@ func (k *Keeper) recover(ctx context.Context, f InFlight) error {
 		ErrorDetail: "the worker was gone before it could record what came of this attempt",
 	}
 	v := Decide(k.Policy, f.Job, a, time.Now())
-	if err := k.Books.Record(ctx, Result{DeliveryID: d.ID, EndpointID: d.EndpointID, Generation: d.Generation, Attempt: a, Verdict: v}); err != nil {
-		return err
+	counted, err = k.Books.GiveUp(ctx, Result{DeliveryID: d.ID, EndpointID: d.EndpointID, Generation: d.Generation, Attempt: a, Verdict: v})
+	if counted {
+		k.Metrics.attempted(f.Job, a, v)
 	}
-	k.Metrics.attempted(f.Job, a, v)
-	return nil
+	return counted, err
 }

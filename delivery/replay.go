@@ -132,23 +132,20 @@ func RunReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
 	step, check := time.NewTicker(replayEvery), time.NewTicker(replayCheckEvery)
 	defer step.Stop()
 	defer check.Stop()
+	var o outage
+	tell := func(step string, err error) { o.tell(ctx, log, "carry replays on", step, err) }
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-step.C:
-			var admitted, skipped int
-			admitted, skipped, err = r.StepReplays(ctx)
+			admitted, skipped, err := r.StepReplays(ctx)
+			tell("send", err)
 			m.replayed.WithLabelValues("admitted").Add(float64(admitted))
 			m.replayed.WithLabelValues("skipped").Add(float64(skipped))
 		case <-check.C:
-			if err = r.StopFailingReplays(ctx); err == nil {
-				err = r.SettleReplays(ctx)
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			log.Warn("replays cannot be carried on just now", "error", err)
+			tell("stop what fails", r.StopFailingReplays(ctx))
+			tell("settle", r.SettleReplays(ctx))
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 
 // Queued lists at most limit deliveries that are queued, longest first.
 func (l *Ledger) Queued(ctx context.Context, limit int) (found []delivery.Queued, err error) {
-	q := new(text).add("SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued' ORDER BY queued_at LIMIT ?", limit)
+	q := new(text).add("SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued' ORDER BY queued_at, id LIMIT ?", limit)
 	err = q.query(ctx, l.read, func(rows *sql.Rows) error {
 		var d delivery.Queued
 		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, timeColumn{&d.At})
@@ -127,7 +127,7 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 // those that workerID itself claimed before claimedBefore.
 func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
 	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
-		l.clock+" - ?)) ORDER BY queued_at LIMIT ?", workerID, micros(claimedBefore), workerID, workerSilence.Microseconds(), limit)
+		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), workerID, workerSilence.Microseconds(), limit)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)

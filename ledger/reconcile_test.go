@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,5 +122,31 @@ func TestTheEpochOfAShardIsRemembered(t *testing.T) {
 		if skew, err := b.ClockSkew(t.Context()); err != nil || skew.Abs() > time.Minute {
 			t.Errorf("skew %v (%v)", skew, err)
 		}
+	})
+}
+
+func TestOfKeepersThatGiveTheSameAttemptUpOneCounts(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		storeMany(t, b, "acme", 1)
+		lost := result(take(t, b, one(t, b)), webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))
+		var counted atomic.Int32
+		var keepers sync.WaitGroup
+		for range 4 {
+			keepers.Go(func() {
+				first, err := b.GiveUp(t.Context(), lost)
+				if err != nil {
+					t.Error(err)
+				}
+				if first {
+					counted.Add(1)
+				}
+			})
+		}
+		keepers.Wait()
+		same(t, "counted", counted.Load(), int32(1))
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
 	})
 }

@@ -30,6 +30,16 @@ func (l *Ledger) Record(ctx context.Context, r delivery.Result) error {
 	return l.writer.submit(ctx, &operation{record: &recordOp{Result: r}})
 }
 
+// GiveUp implements delivery.Books. It is Record, and reports whether the fence
+// let it through.
+func (l *Ledger) GiveUp(ctx context.Context, r delivery.Result) (counted bool, err error) {
+	op := &operation{record: &recordOp{Result: r}}
+	if err := l.writer.submit(ctx, op); err != nil {
+		return false, err
+	}
+	return op.record.counted, nil
+}
+
 // record writes the batch's attempts and their verdicts and frees the slots.
 func (b *batch) record(ctx context.Context) error {
 	if len(b.records) == 0 {
