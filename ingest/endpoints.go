@@ -10,6 +10,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -92,7 +93,7 @@ func (a *Internal) apply(q endpointRequest, e *webhook.Endpoint) error {
 		e.URL = *q.URL
 	}
 	if q.Description != nil {
-		if err := checkText("/description", *q.Description); err != nil {
+		if err := partners.CheckText("/description", *q.Description); err != nil {
 			return err
 		}
 		e.Description = *q.Description
@@ -274,10 +275,7 @@ func (a *Internal) pauseEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 func (a *Internal) resumeEndpoint(w http.ResponseWriter, r *http.Request) error {
 	return a.changeEndpoint(w, r, "endpoint.resume", func(e *webhook.Endpoint) error {
-		e.Window.Paused = false
-		if e.Window.Disabled { // by itself: whoever resumes it has looked at it
-			e.Window.Disabled, e.Window.Health = false, webhook.Health{LastSuccess: e.Window.Health.LastSuccess}
-		}
+		e.Window.Resume()
 		return nil
 	})
 }
@@ -295,7 +293,7 @@ func readReason(r *http.Request) (string, error) {
 	if request.Reason == "" {
 		return "", webhook.Invalid("/reason", "is required: say why, for the audit log")
 	}
-	return request.Reason, checkText("/reason", request.Reason)
+	return request.Reason, partners.CheckText("/reason", request.Reason)
 }
 
 // moveBreaker opens or closes an endpoint's breaker by hand.

@@ -1,23 +1,16 @@
 package ingest
 
 import (
-	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
-
-// maxText is how long names and descriptions may be, in characters.
-const maxText = 200
 
 type partnerItem struct {
 	PartnerCode string       `json:"partnerCode"`
@@ -45,35 +38,6 @@ func (a *Internal) showPartnerItem(p partners.Partner) partnerItem {
 	return item
 }
 
-// checkText checks a name or a description.
-func checkText(field, s string) error {
-	if utf8.RuneCountInString(s) > maxText {
-		return webhook.Invalid(field, fmt.Sprintf("must be at most %d characters", maxText))
-	}
-	for _, c := range s {
-		if c < 0x20 || c == 0x7f {
-			return webhook.Invalid(field, "must not hold control characters")
-		}
-	}
-	return nil
-}
-
-// publicKey checks a partner's public key and returns it in its one PEM form.
-func publicKey(pem string) ([]byte, error) {
-	if pem == "" {
-		return nil, webhook.Invalid("/publicKey", "is required: the partner's RSA public key in PEM")
-	}
-	key, err := signer.ParsePublicKey([]byte(pem))
-	var wrong *signer.FieldError
-	if errors.As(err, &wrong) {
-		return nil, webhook.Invalid("/publicKey", wrong.Detail)
-	}
-	if err != nil {
-		return nil, webhook.Invalid("/publicKey", err.Error())
-	}
-	return signer.PublicPEM(key), nil
-}
-
 // createPartner opens an account. Its secretKey and first webhook secret are
 // shown in this answer and never again.
 func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
@@ -86,28 +50,15 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return err
 	}
-	if err := partners.CheckCode(request.PartnerCode); err != nil {
-		return err
-	}
-	if err := checkText("/name", request.Name); err != nil {
-		return err
-	}
-	pem, err := publicKey(request.PublicKey)
+	made, err := partners.NewAccount(a.Box, request.PartnerCode, request.Name, request.PublicKey, time.Now())
 	if err != nil {
 		return err
 	}
-	p := partners.Partner{Code: request.PartnerCode, Name: request.Name, PublicKey: pem, Settings: partners.DefaultSettings(), CreatedAt: time.Now()}
-	if p.Name == "" {
-		p.Name = p.Code
-	}
+	p := made.Partner
 	if err := request.Settings.apply(&p.Settings); err != nil {
 		return err
 	}
-	secretKey := rand.Text() + rand.Text()
-	p.SealedSecret = a.Box.Seal(p.SealPurpose(), []byte(secretKey))
-	first, webhookSecret := a.newSecret(p.Code)
-	first.State, first.ActivatedAt = partners.SecretActive, p.CreatedAt
-	if err := a.Partners.CreatePartner(r.Context(), p, first); err != nil {
+	if err := a.Partners.CreatePartner(r.Context(), p, made.First); err != nil {
 		return err
 	}
 	a.acted(r.Context(), "partner.create", p.Code, "")
@@ -116,7 +67,7 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 		SecretKey        string `json:"secretKey"`
 		WebhookSecretKey string `json:"webhookSecretKey"`
 		PublicKey        string `json:"publicKey"`
-	}{p.Code, secretKey, webhookSecret, string(a.Key.PublicPEM())})
+	}{p.Code, made.SecretKey, made.WebhookSecret, string(a.Key.PublicPEM())})
 }
 
 func (a *Internal) listPartners(w http.ResponseWriter, r *http.Request) error {
@@ -159,7 +110,7 @@ func (a *Internal) patchPartner(w http.ResponseWriter, r *http.Request) error {
 	}
 	return a.changePartner(w, r, "partner.change", func(p *partners.Partner) error {
 		if request.Name != nil {
-			if err := checkText("/name", *request.Name); err != nil {
+			if err := partners.CheckText("/name", *request.Name); err != nil {
 				return err
 			}
 			p.Name = *request.Name
@@ -185,7 +136,7 @@ func (a *Internal) rotateKey(w http.ResponseWriter, r *http.Request) error {
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return err
 	}
-	pem, err := publicKey(request.PublicKey)
+	pem, err := partners.ReadPublicKey(request.PublicKey)
 	if err != nil {
 		return err
 	}
@@ -214,16 +165,8 @@ func showSecretItem(s partners.Secret) secretItem {
 		ActivatedAt: web.Time(s.ActivatedAt), RetiresAt: web.Time(s.RetiresAt), RevokedAt: web.Time(s.RevokedAt)}
 }
 
-// newSecret makes a pending secret of a partner and returns its value beside.
-func (a *Internal) newSecret(code string) (partners.Secret, string) {
-	value := signer.NewWebhookSecret()
-	s := partners.Secret{ID: webhook.NewID(webhook.SecretPrefix), PartnerCode: code, State: partners.SecretPending, CreatedAt: time.Now()}
-	s.Sealed = a.Box.Seal(s.SealPurpose(), []byte(value))
-	return s, value
-}
-
 func (a *Internal) createSecret(w http.ResponseWriter, r *http.Request) error {
-	s, value := a.newSecret(r.PathValue("code"))
+	s, value := partners.NewSecret(a.Box, r.PathValue("code"), time.Now())
 	if err := a.Secrets.AddSecret(r.Context(), s); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -46,7 +47,7 @@ func (f replayFilter) read() (delivery.Filter, error) {
 		return read, webhook.Invalid("/filter/until", "must be before the year 10000 UTC")
 	}
 	for _, member := range []struct{ name, value string }{{"partnerCode", f.PartnerCode}, {"endpointId", f.EndpointID}, {"reference", f.Reference}, {"replayId", f.ReplayID}} {
-		if err := checkText("/filter/"+member.name, member.value); err != nil {
+		if err := partners.CheckText("/filter/"+member.name, member.value); err != nil {
 			return read, err
 		}
 	}
@@ -149,7 +150,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 	if request.Reason == "" {
 		return webhook.Invalid("/reason", "is required: say why, for the audit log")
 	}
-	if err := checkText("/reason", request.Reason); err != nil {
+	if err := partners.CheckText("/reason", request.Reason); err != nil {
 		return err
 	}
 	made, err := a.Replays.StartReplay(r.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,

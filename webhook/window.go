@@ -36,11 +36,21 @@ type Window struct {
 	RateEvery time.Duration // at most one delivery in this time, with a burst of one second's; 0: no limit
 	RateNext  time.Time     // when the rate would be used up to, see RateRoom
 	Ordered   bool          // one delivery of a subject at a time, in sequence
+	Adopting  bool          // deliveries without endpoint that it takes are still to become its own
 }
 
 // Open reports whether deliveries may leave as far as people decide.
 func (w Window) Open() bool {
 	return !w.Paused && !w.Disabled && !w.PartnerDisabled && !w.Removed
+}
+
+// Resume lets deliveries leave again after a pause. An endpoint that disabled
+// itself is enabled: whoever resumes it has looked at it.
+func (w *Window) Resume() {
+	w.Paused = false
+	if w.Disabled {
+		w.Disabled, w.Health = false, Health{LastSuccess: w.Health.LastSuccess}
+	}
 }
 
 // Room is how many more deliveries may be admitted at now.
