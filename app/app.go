@@ -53,6 +53,7 @@ type App struct {
 	queue    *queue.Queue
 	keys     *keyring
 	composer *delivery.Composer
+	refusals *ingest.Refusals // nil without the role that takes events
 	worker   *delivery.Worker // nil without its role
 
 	admission *delivery.Admission
@@ -163,6 +164,10 @@ func (a *App) openLedger(ctx context.Context) error {
 	a.ledger = l
 	a.cleanups.add("close the ledger", func(context.Context) error { return l.Close() })
 	a.health.Add("ledger", l.Ping)
+	if a.config.Roles.API {
+		a.refusals = ingest.NewRefusals(l, a.ingestMetrics, a.log)
+		a.background("store what was refused", a.refusals.Run)
+	}
 	return nil
 }
 
@@ -270,7 +275,7 @@ func (a *App) internalAPI() http.Handler {
 		Mailbox: partners.NewMailbox(a.ledger, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
-		Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
+		Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
 	}).Handler()
 }
 

@@ -73,6 +73,7 @@ type api struct {
 	listener *meter
 	box      *signer.Box
 	registry *prometheus.Registry
+	refusals *ingest.Refusals // nobody empties it unless the test does
 	log      *journal
 }
 
@@ -97,7 +98,8 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	}
 	a := &api{Bench: b, box: box, registry: prometheus.NewRegistry(), log: &journal{}}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	webMetrics := web.NewMetrics(a.registry)
+	webMetrics, metrics := web.NewMetrics(a.registry), ingest.NewMetrics(a.registry)
+	a.refusals = ingest.NewRefusals(l, metrics, log)
 	handler := (&ingest.Internal{
 		Events: l, Deliveries: l, Partners: l, Secrets: l, Endpoints: l, Sequences: l, Replays: l, Orders: l, Rates: l, Mailbox: partners.NewMailbox(l, box), Audit: l,
 		Token: token, Key: keys()[0], Box: box,
@@ -105,7 +107,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Timeout:  15 * time.Second, Limits: partners.DefaultLimits,
 		Resolver: names{"partner.example.com": "93.184.216.34", "inside.example.com": "10.1.2.3", "lab.example.com": "127.0.0.1"},
-		Metrics:  ingest.NewMetrics(a.registry), Web: webMetrics, Log: log,
+		Refusals: a.refusals, Metrics: metrics, Web: webMetrics, Log: log,
 	}).Handler()
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = web.NewServer(web.Observe(log, webMetrics, handler), log)

@@ -34,32 +34,33 @@ func (a *Internal) postBatch(w http.ResponseWriter, r *http.Request) error {
 	began := time.Now()
 	items, err := readBatch(r)
 	if err != nil {
-		return a.Metrics.refused("", began, err)
+		return a.refused(eventRequest{}, began, err)
 	}
 	results := make([]batchResult, len(items))
 	var events []delivery.NewEvent
-	var places []int // of events in results
+	var requests []eventRequest // of events
+	var places []int            // of events in results
 	for i, item := range items {
-		event, err := a.readItem(item)
+		request, event, err := a.readItem(item)
 		if err != nil {
-			results[i] = a.refusedItem(r, event.Event.Type, began, err)
+			results[i] = a.refusedItem(r, request, began, err)
 			continue
 		}
-		events, places = append(events, event), append(places, i)
+		events, requests, places = append(events, event), append(requests, request), append(places, i)
 	}
 	answers, errs := a.Events.AppendAll(r.Context(), events)
 	var away error
 	accepted := false
 	for i, place := range places {
 		if errs[i] != nil {
-			results[place] = a.refusedItem(r, events[i].Event.Type, began, errs[i])
+			results[place] = a.refusedItem(r, requests[i], began, errs[i])
 			if webhook.KindOf(errs[i]) == webhook.KindUnavailable {
 				away = errs[i]
 			}
 			continue
 		}
 		accepted = true
-		a.Metrics.accepted(events[i], answers[i], began)
+		a.accepted(events[i], answers[i], began)
 		status, answer := show(answers[i])
 		results[place] = batchResult{Status: status, EventID: &answer.EventID, DeliveryIDs: answer.DeliveryIDs, Duplicate: answer.Duplicate}
 	}
@@ -82,21 +83,18 @@ func readBatch(r *http.Request) ([]json.RawMessage, error) {
 	return splitBatch(body)
 }
 
-func (a *Internal) readItem(item json.RawMessage) (delivery.NewEvent, error) {
+func (a *Internal) readItem(item json.RawMessage) (request eventRequest, event delivery.NewEvent, err error) {
 	if len(item) > maxBody {
-		return delivery.NewEvent{}, &webhook.Error{Kind: webhook.KindTooLarge, Message: fmt.Sprintf("an event may have at most %d bytes", maxBody)}
+		return request, event, &webhook.Error{Kind: webhook.KindTooLarge, Message: fmt.Sprintf("an event may have at most %d bytes", maxBody)}
 	}
-	var request eventRequest
-	if err := web.Decode(item, &request); err != nil {
-		return delivery.NewEvent{}, err
+	if err = web.Decode(item, &request); err == nil {
+		event, err = a.newEvent(request)
 	}
-	event, err := a.newEvent(request)
-	event.Event.Type = webhook.Type(request.WebhookType)
-	return event, err
+	return request, event, err
 }
 
-func (a *Internal) refusedItem(r *http.Request, t webhook.Type, began time.Time, err error) batchResult {
-	_ = a.Metrics.refused(string(t), began, err)
+func (a *Internal) refusedItem(r *http.Request, request eventRequest, began time.Time, err error) batchResult {
+	_ = a.refused(request, began, err)
 	var e *webhook.Error
 	if !errors.As(err, &e) {
 		a.Log.Error("an event of a batch failed", "request", web.RequestID(r.Context()), "error", err)

@@ -108,9 +108,10 @@ type Internal struct {
 	Timeout  time.Duration   // limit of a whole attempt
 	Limits   partners.Limits // of a partner that sets none of its own
 
-	Metrics *Metrics
-	Web     *web.Metrics
-	Log     *slog.Logger
+	Refusals *Refusals
+	Metrics  *Metrics
+	Web      *web.Metrics
+	Log      *slog.Logger
 }
 
 // Handler serves /internal/v1.

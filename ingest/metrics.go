@@ -18,6 +18,8 @@ type Metrics struct {
 	lastAccepted  *prometheus.GaugeVec
 	deliveries    *prometheus.CounterVec
 	auditFailures prometheus.Counter
+
+	refusalsDropped prometheus.Counter
 }
 
 // unknownSource labels what names no type we know.
@@ -37,8 +39,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Deliveries that were made."}, []string{"webhook_type", "trigger"}),
 		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_audit_write_failures_total",
 			Help: "Acts that could not be written into the audit log."}),
+		refusalsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_ingest_refusals_dropped_total",
+			Help: "Refused and repeated events that are not kept for later."}),
 	}
-	reg.MustRegister(m.requests, m.duration, m.lastAccepted, m.deliveries, m.auditFailures)
+	reg.MustRegister(m.requests, m.duration, m.lastAccepted, m.deliveries, m.auditFailures, m.refusalsDropped)
 	for _, t := range webhook.Catalog {
 		if t.FromInside {
 			for _, result := range []string{"accepted", "duplicate", "refused", "failed"} {

@@ -12,25 +12,25 @@ import (
 	"ledgerhook/webhook"
 )
 
-const (
-	refusalPrefix = "ref_"
-	// maxRefusalText is how many bytes of a text of a refusal are kept.
-	maxRefusalText = 500
-)
+// maxRefusalText is how many bytes of a text of a refusal are kept.
+const maxRefusalText = 500
 
 // AddRefusals stores what internal systems sent in vain, at most a thousand at
-// once. IDs and times are filled in.
+// once. An id and a time are filled in where they are missing.
 func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) error {
 	refusals = refusals[:min(len(refusals), statementRows)]
 	if len(refusals) == 0 {
 		return nil
 	}
-	now := micros(time.Now())
+	now := time.Now()
 	t := new(text).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) VALUES ")
 	t.rows(len(refusals), func(i int) []any {
 		r := refusals[i]
-		return []any{webhook.NewID(refusalPrefix), short(r.PartnerCode), short(string(r.Type)), short(r.Reference), string(r.Result),
-			short(r.Reason), r.EventID, now}
+		if r.ID == "" {
+			r.ID, r.At = webhook.NewID(webhook.RefusalPrefix), now
+		}
+		return []any{r.ID, short(r.PartnerCode), short(string(r.Type)), short(r.Reference), string(r.Result),
+			short(r.Reason), r.EventID, micros(r.At)}
 	})
 	if _, err := t.exec(ctx, l.write); err != nil {
 		return l.broken(fmt.Errorf("store refusals: %w", err))
@@ -94,14 +94,14 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 		})
 	}
 	if err == nil && (wants(delivery.Duplicate) || wants(delivery.Refused)) {
-		t := q.narrow(new(text).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), refusalPrefix)
+		t := q.narrow(new(text).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
 		t.equal("reference", q.Reference)
 		among(t, "result", q.Results)
 		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
 			var e SentEvent
 			var id string
 			err := rows.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, timeColumn{&e.At})
-			e.place = strings.TrimPrefix(id, refusalPrefix)
+			e.place = strings.TrimPrefix(id, webhook.RefusalPrefix)
 			found = append(found, e)
 			return err
 		})
@@ -160,5 +160,5 @@ func (l *Ledger) SeenDelivery(ctx context.Context, s Scope, id string) (FoundDel
 // deleteRefusals forgets refusals older than cutoff.
 func (l *Ledger) deleteRefusals(ctx context.Context, cutoff time.Time) error {
 	return l.deleteInSteps(ctx, "DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE id < $1 ORDER BY id LIMIT $2)",
-		webhook.TimeBound(refusalPrefix, cutoff))
+		webhook.TimeBound(webhook.RefusalPrefix, cutoff))
 }

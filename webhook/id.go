@@ -23,6 +23,7 @@ const (
 	PersonPrefix   = "usr_"
 	SessionPrefix  = "ses_"
 	InvitePrefix   = "inv_"
+	RefusalPrefix  = "ref_"
 )
 
 var idSource = struct {
