@@ -26,7 +26,7 @@ const (
 
 // opsRoutes are the operators' pages. The first ones are of every surface.
 func (s *surface) opsRoutes() []route {
-	return append(s.sharedRoutes(),
+	return append(append(s.sharedRoutes(), s.partnerRoutes()...),
 		route{"GET /ops", mayRead, s.opsHome},
 		route{"GET /ops/mailbox", mayAct, s.mailboxPage},
 		route{"GET /ops/system", mayRead, s.systemPage},
@@ -42,7 +42,7 @@ func (s *surface) portalRoutes() []route {
 
 // sharedRoutes are what both surfaces answer.
 func (s *surface) sharedRoutes() []route {
-	return append(s.peopleRoutes(), []route{
+	return append(append(s.peopleRoutes(), s.deliveryRoutes()...), []route{
 		{"GET " + s.base + "/{$}", mayAnyone, s.dropSlash},
 		{"GET " + s.base + "/static/{name}", mayAnyone, s.staticFile},
 		{"POST " + s.base + "/preferences", mayAnyone, s.savePreferences},

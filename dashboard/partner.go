@@ -1,0 +1,277 @@
+package dashboard
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// partnerChanges is how many changes of a partner its page lists.
+const partnerChanges = 12
+
+// partnerView is everything about one partner.
+type partnerView struct {
+	Partner   fact[partners.Partner]
+	State     pill
+	Span      lookBack
+	Spans     []lookBack
+	Funnel    fact[ledger.Funnel]
+	Steps     []funnelStep
+	Figures   []figure
+	Hours     fact[[]ledger.HourCount]
+	Chart     chart
+	Endpoints fact[[]endpointPanel]
+	Secrets   fact[[]partners.Secret]
+	People    fact[[]partners.Person]
+	Changes   fact[[]partners.AuditEntry]
+	Done      string
+	Now       time.Time
+}
+
+// lookBack is a time to look back on.
+type lookBack struct {
+	Name, Words string
+	Length      time.Duration
+	Chosen      bool
+}
+
+var lookBacks = []lookBack{{"1h", "last hour", time.Hour, false}, {"24h", "last 24 hours", 24 * time.Hour, false},
+	{"7d", "last 7 days", 7 * 24 * time.Hour, false}, {"30d", "last 30 days", 30 * 24 * time.Hour, false}}
+
+// lookBacksAt are the choices, the one that was asked for chosen: 24 hours
+// unless it is one of them.
+func lookBacksAt(name string) (all []lookBack, chosen lookBack) {
+	at := 1
+	for i, s := range lookBacks {
+		if s.Name == name {
+			at = i
+		}
+	}
+	all = append(all, lookBacks...)
+	all[at].Chosen = true
+	return all, all[at]
+}
+
+// endpointPanel is an endpoint with what its receiver answered of late.
+type endpointPanel struct {
+	webhook.Endpoint
+	Advice      []string
+	Certificate time.Time // when it ends; zero: none was shown
+}
+
+var partnerDone = map[string]string{
+	"pause": "The endpoint is paused. What comes for it waits.", "resume": "The endpoint is resumed. What waited goes out now.",
+	"open-breaker": "The breaker is open until somebody closes it.", "close-breaker": "The breaker is closed.",
+	"disable": "The partner is disabled: its requests are refused and its deliveries are held.", "enable": "The partner is enabled.",
+}
+
+func (s *surface) partnerPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	code := r.PathValue("code")
+	if partners.CheckCode(code) != nil {
+		return webhook.NotFound("partner", code)
+	}
+	v := partnerView{Now: q.Now, Done: partnerDone[r.URL.Query().Get("done")]}
+	v.Spans, v.Span = lookBacksAt(r.URL.Query().Get("span"))
+	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
+	defer cancel()
+	s.readPartner(ctx, code, &v)
+	if webhook.KindOf(v.Partner.Err) == webhook.KindNotFound {
+		return v.Partner.Err
+	}
+	v.State = pill{"good", "active"}
+	if v.Partner.Value.Disabled {
+		v.State = pill{"bad", "disabled"}
+	}
+	v.Steps = funnelSteps(code, v.Funnel)
+	v.Figures = latencyFigures(v.Funnel)
+	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
+	return q.render(w, r, "partner", v)
+}
+
+// readPartner reads the page's parts at once; each may fail alone.
+func (s *surface) readPartner(ctx context.Context, code string, v *partnerView) {
+	key, scope := "partner/"+code+"/", ledger.Only(code)
+	together(
+		func() {
+			v.Partner = recall(ctx, s.memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })
+		},
+		func() {
+			v.Funnel = recall(ctx, s.memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (ledger.Funnel, error) {
+				return s.Ledger.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
+			})
+		},
+		func() {
+			v.Hours = recall(ctx, s.memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+				return s.Ledger.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
+			})
+		},
+		func() {
+			v.Endpoints = recall(ctx, s.memory, key+"endpoints", func(ctx context.Context) ([]endpointPanel, error) { return s.endpointPanels(ctx, code) })
+		},
+		func() {
+			v.Secrets = recall(ctx, s.memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+		},
+		func() {
+			v.People = recall(ctx, s.memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
+				people, _, err := s.Ledger.People(ctx, partners.PeopleFilter{PartnerCode: code, AnyPartner: true, Limit: maxPeople})
+				return people, err
+			})
+		},
+		func() {
+			v.Changes = recall(ctx, s.memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+				return s.Ledger.PartnerChanges(ctx, scope, code, partnerChanges)
+			})
+		},
+	)
+}
+
+func (s *surface) endpointPanels(ctx context.Context, code string) ([]endpointPanel, error) {
+	found, err := s.Ledger.Endpoints(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	panels := make([]endpointPanel, len(found))
+	for i, e := range found {
+		attempts, err := s.Ledger.RecentAttempts(ctx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		panels[i] = endpointPanel{Endpoint: e, Advice: delivery.Advise(attempts, s.Timeout, time.Now())}
+		if panels[i].Certificate, err = s.Ledger.CertificateEnds(ctx, ledger.Only(code), e.ID); err != nil {
+			return nil, err
+		}
+	}
+	return panels, nil
+}
+
+// ChangeRows are the changes in words.
+func (v partnerView) ChangeRows() []changeRow {
+	rows := changeRows(v.Changes.Value)
+	for i := range rows {
+		rows[i].Partner, rows[i].Href = "", ""
+		rows[i].Did = strings.TrimSuffix(rows[i].Did, " of")
+	}
+	return rows
+}
+
+// KeyID names the partner's public key.
+func (v partnerView) KeyID() string {
+	key, err := signer.ParsePublicKey(v.Partner.Value.PublicKey)
+	if err != nil {
+		return ""
+	}
+	return signer.KeyID(key)
+}
+
+// OldKeyUntil is until when the key before still verifies; zero: there is none.
+func (v partnerView) OldKeyUntil() time.Time {
+	if t := v.Partner.Value.OldKeyUntil; t.After(v.Now) {
+		return t
+	}
+	return time.Time{}
+}
+
+// From is from where the partner may call.
+func (v partnerView) From() string {
+	var from []string
+	for _, p := range v.Partner.Value.Settings.AllowedIPs {
+		from = append(from, netip.Prefix.String(p))
+	}
+	if len(from) == 0 {
+		return "anywhere"
+	}
+	return strings.Join(from, ", ")
+}
+
+// SecretState is a secret's state as a pill.
+func (v partnerView) SecretState(s partners.Secret) pill {
+	state := s.StateAt(v.Now)
+	return pill{map[partners.SecretState]string{partners.SecretActive: "good", partners.SecretRetiring: "warn", partners.SecretPending: "busy"}[state], string(state)}
+}
+
+// DeliveriesPath lists the partner's deliveries.
+func (v partnerView) DeliveriesPath() string { return deliveriesOf(v.Partner.Value.Code, "") }
+
+// funnelStep is one step of the way from an event to its end.
+type funnelStep struct {
+	Name, Means string
+	Count       string
+	Share       string
+	Bar         template.HTML
+	Href        string
+	Inner       bool // a part of the step before
+}
+
+// funnelSteps are the steps of f; none while it is not known.
+func funnelSteps(code string, f fact[ledger.Funnel]) []funnelStep {
+	if !f.Known {
+		return nil
+	}
+	n := f.Value
+	most := int64(max(n.Accepted, n.Matched))
+	step := func(name, means, tone string, count int, of int, inner bool, state webhook.State) funnelStep {
+		st := funnelStep{Name: name, Means: means, Count: formatNumber(count), Inner: inner, Bar: bar(name, tone, int64(count), most)}
+		if of > 0 {
+			st.Share = percent(int64(count), int64(of))
+		}
+		if state != "" && count > 0 {
+			st.Href = deliveriesOf(code, state)
+		}
+		return st
+	}
+	steps := []funnelStep{
+		step("Accepted", "events taken with a 202", "busy", n.Accepted, 0, false, ""),
+		step("Matched", "deliveries made of them, one for each endpoint that takes the type", "busy", n.Matched, 0, false, ""),
+		step("First try", "delivered by the first attempt", "good", n.FirstTry, n.Matched, true, webhook.Delivered),
+		step("After retry", "delivered by a later attempt", "good", n.AfterRetry, n.Matched, true, ""),
+		step("Waiting", "not attempted yet", "idle", n.Waiting, n.Matched, true, webhook.Pending),
+		step("Retrying", "failed so far, tried again by itself", "warn", n.Retrying, n.Matched, true, ""),
+		step("Exhausted", "given up after the last attempt", "bad", n.Exhausted, n.Matched, true, webhook.Exhausted),
+		step("Cancelled", "ended by somebody", "idle", n.Cancelled, n.Matched, true, webhook.Cancelled),
+	}
+	if n.Filtered > 0 {
+		steps = append(steps[:1], append([]funnelStep{step("Filtered", "no endpoint takes the type", "idle", n.Filtered, n.Accepted, true, "")}, steps[1:]...)...)
+	}
+	return steps
+}
+
+// bar draws a share of the longest bar.
+func bar(name, tone string, n, most int64) template.HTML {
+	var s svg
+	s.open("bar", 200, 10, name)
+	s.f(`<rect class="track" x="0" y="0" width="200" height="10" rx="3"/>`)
+	if n > 0 && most > 0 {
+		s.f(`<rect class="plot %v" x="0" y="0" width="%v" height="10" rx="3"/>`, tone, max(2, 200*float64(n)/float64(most)))
+	}
+	return s.close()
+}
+
+func latencyFigures(f fact[ledger.Funnel]) []figure {
+	of := func(label string, of func(ledger.Funnel) ledger.Percentiles, value func(ledger.Percentiles) time.Duration) figure {
+		return figureOf(label, f, func(f ledger.Funnel) string {
+			p := of(f)
+			if p.N == 0 {
+				return "none yet"
+			}
+			return formatDuration(value(p))
+		})
+	}
+	first := func(f ledger.Funnel) ledger.Percentiles { return f.FirstDelay }
+	took := func(f ledger.Funnel) ledger.Percentiles { return f.Duration }
+	return []figure{
+		of("First attempt after, median", first, func(p ledger.Percentiles) time.Duration { return p.P50 }),
+		of("First attempt after, p99", first, func(p ledger.Percentiles) time.Duration { return p.P99 }),
+		of("Answer took, median", took, func(p ledger.Percentiles) time.Duration { return p.P50 }),
+		of("Answer took, p95", took, func(p ledger.Percentiles) time.Duration { return p.P95 }),
+		of("Answer took, p99", took, func(p ledger.Percentiles) time.Duration { return p.P99 }),
+	}
+}

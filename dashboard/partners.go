@@ -1,0 +1,136 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const partnersPageSize = 50
+
+// partnersView lists the partners, and makes a new one.
+type partnersView struct {
+	Partners fact[partnerList]
+	Windows  fact[map[string]ledger.PartnerWindows]
+	Pager    pager
+	Fields   []field // of the form that creates one
+	Problem  string
+	Made     *partners.Account // just now: its secrets are shown this once
+}
+
+type partnerList struct {
+	found []partners.Partner
+	next  string
+}
+
+// partnerRow is one partner of the list.
+type partnerRow struct {
+	partners.Partner
+	Href        string
+	State       pill
+	Breakers    pill // empty word: it has no endpoint, or that is not known
+	Endpoints   string
+	Held        int64
+	LastSuccess time.Time
+}
+
+func (s *surface) partnersPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	return s.showPartners(w, r, q, http.StatusOK, partnersView{Fields: newPartnerFields("", "", "")})
+}
+
+func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *request, status int, v partnersView) error {
+	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
+	defer cancel()
+	cursor := r.URL.Query().Get("cursor")
+	together(
+		func() {
+			v.Partners = recall(ctx, s.memory, "partners/"+cursor, func(ctx context.Context) (l partnerList, err error) {
+				l.found, l.next, err = s.Ledger.Partners(ctx, cursor, partnersPageSize)
+				return l, err
+			})
+		},
+		func() {
+			v.Windows = recall(ctx, s.memory, "partners/windows", func(ctx context.Context) (map[string]ledger.PartnerWindows, error) {
+				all, err := s.Ledger.PartnerWindows(ctx)
+				byCode := make(map[string]ledger.PartnerWindows, len(all))
+				for _, p := range all {
+					byCode[p.PartnerCode] = p
+				}
+				return byCode, err
+			})
+		},
+	)
+	v.Pager = pagerOf(r.URL, v.Partners.Value.next)
+	return q.renderStatus(w, r, status, "partners", v)
+}
+
+// Rows are the partners with what is known of their endpoints.
+func (v partnersView) Rows() []partnerRow {
+	var rows []partnerRow
+	for _, p := range v.Partners.Value.found {
+		row := partnerRow{Partner: p, Href: partnerPath(p.Code), State: pill{"good", "active"}}
+		if p.Disabled {
+			row.State = pill{"bad", "disabled"}
+		}
+		if w, ok := v.Windows.Value[p.Code]; ok {
+			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
+			row.Endpoints, row.Held, row.LastSuccess = formatNumber(n), w.Held, w.LastSuccess
+			row.Breakers = pill{"good", "closed"}
+			if open := w.Breakers[webhook.BreakerOpen]; open > 0 {
+				row.Breakers = pill{"bad", formatNumber(open) + " open"}
+			} else if probing := w.Breakers[webhook.BreakerHalfOpen]; probing > 0 {
+				row.Breakers = pill{"warn", formatNumber(probing) + " on probation"}
+			}
+		} else if v.Windows.Fresh {
+			row.Endpoints = "0"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func newPartnerFields(code, name, key string) []field {
+	return []field{
+		{Name: "code", Label: "Code", Value: code, Mono: true, Required: true, Hint: "1 to 32 letters, digits, _ or -. It never changes."},
+		{Name: "name", Label: "Name", Value: name, Hint: "How people call it."},
+		{Name: "key", Label: "Public key", Type: "textarea", Rows: 8, Value: key, Mono: true, Required: true,
+			Hint: "The partner's RSA public key in PEM: its requests are verified with it."},
+	}
+}
+
+// createPartner opens an account and shows its secrets, this once.
+func (s *surface) createPartner(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	form := r.PostForm
+	made, err := partners.NewAccount(s.Box, form.Get("code"), form.Get("name"), form.Get("key"), q.Now)
+	if err == nil {
+		err = s.Ledger.CreatePartner(r.Context(), made.Partner, made.First)
+	}
+	if err != nil {
+		problem, status, err := q.problem(err)
+		if err != nil {
+			return err
+		}
+		return s.showPartners(w, r, q, status, partnersView{Problem: problem, Fields: newPartnerFields(form.Get("code"), form.Get("name"), form.Get("key"))})
+	}
+	s.acted(r.Context(), q, "partner.create", made.Partner.Code, "")
+	return s.showPartners(w, r, q, http.StatusCreated, partnersView{Made: &made, Fields: newPartnerFields("", "", "")})
+}
+
+// KeysURL is where the gateway's public keys are.
+func (q *request) KeysURL() string { return q.surface.PublicURL + "/.well-known/jwks.json" }
+
+// acted notes in the audit log what who asks did to a partner or an endpoint.
+func (s *surface) acted(ctx context.Context, q *request, action, target, detail string) {
+	by := q.audit(action)
+	by.Target, by.Detail = target, detail
+	if err := s.Ledger.Audit(context.WithoutCancel(ctx), by); err != nil {
+		s.Log.ErrorContext(ctx, "an act is missing in the audit log", "action", action, "target", target, "error", err)
+	}
+}
