@@ -128,6 +128,9 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 					t.Errorf("%s: %d are new (%v), want %d", name, n, err, len(c.want))
 				}
 			}
+			if len(c.want) <= 2 {
+				continue // one page, as seen
+			}
 			var paged []string
 			q.Limit = 2
 			for {

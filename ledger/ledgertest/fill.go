@@ -2,17 +2,20 @@ package ledgertest
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"ledgerhook/ledger"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -22,12 +25,14 @@ const (
 	fillDays     = 29 // within the retention
 	fillChunk    = 5000
 	fillAttempts = 14 // of an exhausted delivery
+	fillOrders   = 4  // of a partner
 )
 
 // Fill puts n deliveries of the last 29 days into a migrated ledger that no
 // process has open, and that has had nothing yet: of 50 partners, some with
 // two endpoints, one of them failing and one paused; of every type and state
-// but those that are just under way; with their events, attempts and rollups.
+// but those that are just under way; with their events, attempts, rollups,
+// idempotency keys, objects and some orders.
 // What the ledger promises of its own counts holds. The same n gives the same
 // mixture.
 func Fill(ctx context.Context, o ledger.Options, n int) error {
@@ -67,11 +72,12 @@ type fillFact struct {
 
 // filling is what one Fill has made and not yet written.
 type filling struct {
-	random                       *rand.Rand
-	now                          time.Time
-	endpoints                    []*fillEndpoint
-	facts                        map[fillFact]int64
-	events, deliveries, attempts [][]any
+	random    *rand.Rand
+	now       time.Time
+	endpoints []*fillEndpoint
+	facts     map[fillFact]int64
+
+	events, keys, objects, deliveries, attempts [][]any
 }
 
 // register makes the partners and their endpoints in the ledger's own way.
@@ -104,8 +110,43 @@ func (f *filling) register(ctx context.Context, o ledger.Options) (err error) {
 			}
 			f.endpoints = append(f.endpoints, &fillEndpoint{id: e.ID, partner: code, failing: i == 3, paused: i == 5})
 		}
+		for j := range fillOrders {
+			if err := f.order(ctx, l, code, j); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// order makes an order that waits for its payment.
+func (f *filling) order(ctx context.Context, l *ledger.Ledger, code string, i int) error {
+	price, err := orders.ParseAmount("25345.5")
+	if err != nil {
+		return err
+	}
+	amount := int64(500_000 + 10_000*f.random.IntN(200))
+	c := orders.Create{PartnerCode: code, Email: "user@example.com", ExternalOrderID: fmt.Sprintf("shop-%s-%d", code[8:], i), Crypto: "USDT",
+		FiatCurrency: orders.VND, FiatAmount: orders.Dong(amount), ExtendInfo: orders.ExtendInfo{TransferContent: fmt.Sprintf("ORDER %d", i),
+			RecipientName: "NGUYEN VAN AN", RecipientNumber: "0011001932418", RecipientBankCode: "VCB"}}
+	fiat, err := orders.ProductionLimits.Check(c.FiatAmount)
+	if err != nil {
+		return err
+	}
+	q, err := orders.NewQuote(code, c.Email, fiat, orders.Rate{Crypto: c.Crypto, Network: "TRC20", Price: price, WalletAddress: "TWallet1", UpdatedAt: f.now},
+		orders.FeeRules{Processing: orders.FeeRule{Fixed: 1_000}}, orders.DefaultQuoteValidity)
+	if err != nil {
+		return err
+	}
+	banks, err := orders.LoadBanks(orders.DefaultBankSources)
+	if err != nil {
+		return err
+	}
+	o, err := orders.NewOrder(c, q, banks, time.Hour)
+	if err == nil {
+		_, _, err = l.CreateOrder(ctx, o)
+	}
+	return err
 }
 
 // id is an id of the time at.
@@ -136,6 +177,10 @@ func (f *filling) deliver(at time.Time, i int) {
 	eventID, id, created := f.id(webhook.EventPrefix, at), f.id(webhook.DeliveryPrefix, at), at.UnixMicro()
 	f.events = append(f.events, []any{eventID, e.partner, string(typ.Type), object, subject, status, []byte(typ.Example), "key_1", "rsa,standard",
 		false, false, false, created})
+	key := fmt.Sprintf("%s|%s|%s|%d", typ.Type, object, status, at.Unix())
+	digest := sha256.Sum256([]byte(key))
+	f.keys = append(f.keys, []any{e.partner, key, eventID, digest[:], created})
+	f.objects = append(f.objects, []any{e.partner, string(typ.Type), object, status, eventID, created})
 	e.sequence++
 	f.count(e.partner, "created", created)
 
@@ -232,15 +277,28 @@ func (f *filling) tries(e *fillEndpoint, id string, at time.Time, end fillEnd) (
 func columns(list string) []string { return strings.Fields(list) }
 
 func (f *filling) flush(ctx context.Context, sink fillSink) error {
-	err := errors.Join(
-		sink.insert(ctx, "events", columns("id partner_code webhook_type object_id subject status data key_id signatures unexpected filtered test created_at"), f.events),
-		sink.insert(ctx, "deliveries", columns(`id event_id endpoint_id partner_code webhook_type object_id sequence state reason generation attempts
+	var tables sync.WaitGroup
+	var mu sync.Mutex
+	var err error
+	insert := func(table string, columns []string, rows [][]any) {
+		tables.Go(func() {
+			failed := sink.insert(ctx, table, columns, rows)
+			mu.Lock()
+			defer mu.Unlock()
+			err = errors.Join(err, failed)
+		})
+	}
+	insert("events", columns("id partner_code webhook_type object_id subject status data key_id signatures unexpected filtered test created_at"), f.events)
+	insert("idempotency_keys", columns("partner_code key event_id digest created_at"), f.keys)
+	insert("objects", columns("partner_code webhook_type object_id status event_id updated_at"), f.objects)
+	insert("deliveries", columns(`id event_id endpoint_id partner_code webhook_type object_id sequence state reason generation attempts
 			trigger next_trigger replay_of lane due_at queued_at claimed_at worker_id last_outcome last_status last_class created_at finished_at
-			first_at last_at last_us`), f.deliveries),
-		sink.insert(ctx, "attempts", columns(`delivery_id number id trigger started_at dns_us connect_us tls_us first_byte_us total_us peer_ip
+			first_at last_at last_us`), f.deliveries)
+	insert("attempts", columns(`delivery_id number id trigger started_at dns_us connect_us tls_us first_byte_us total_us peer_ip
 			tls_version tls_not_after request_headers outcome status_code error_class error_detail response_headers response_body truncated
-			key_id worker_id next_at next_reason`), f.attempts))
-	f.events, f.deliveries, f.attempts = nil, nil, nil
+			key_id worker_id next_at next_reason`), f.attempts)
+	tables.Wait()
+	f.events, f.keys, f.objects, f.deliveries, f.attempts = nil, nil, nil, nil, nil
 	return err
 }
 
@@ -269,7 +327,7 @@ func (f *filling) finish(ctx context.Context, sink fillSink) error {
 	return errors.Join(err, sink.exec(ctx, "ANALYZE"))
 }
 
-// fillSink takes rows in bulk.
+// fillSink takes rows in bulk, of several tables at once.
 type fillSink interface {
 	insert(ctx context.Context, table string, columns []string, rows [][]any) error
 	exec(ctx context.Context, statement string) error
@@ -279,31 +337,52 @@ type fillSink interface {
 func openSink(ctx context.Context, o ledger.Options) (fillSink, error) {
 	if o.DatabaseURL == "" {
 		db, err := sql.Open("sqlite", o.DataDir+"/ledger.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=cache_size(-200000)")
+		if err == nil {
+			db.SetMaxOpenConns(1) // one writer
+		}
 		return sqliteSink{db}, err
 	}
-	conn, err := pgx.Connect(ctx, o.DatabaseURL)
-	if err != nil {
-		return nil, fmt.Errorf("reach the ledger: %w", err)
+	s := postgresSink{make(chan *pgx.Conn, fillConns)}
+	for range fillConns {
+		conn, err := pgx.Connect(ctx, o.DatabaseURL)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("reach the ledger: %w", err), s.close(ctx))
+		}
+		s.idle <- conn
+		if _, err := conn.Exec(ctx, "SET synchronous_commit = off"); err != nil {
+			return nil, errors.Join(err, s.close(ctx))
+		}
 	}
-	_, err = conn.Exec(ctx, "SET synchronous_commit = off")
-	return postgresSink{conn}, err
+	return s, nil
 }
 
-type postgresSink struct{ conn *pgx.Conn }
+// fillConns is how many tables of PostgreSQL are filled at once.
+const fillConns = 3
+
+type postgresSink struct{ idle chan *pgx.Conn }
 
 func (s postgresSink) insert(ctx context.Context, table string, columns []string, rows [][]any) error {
-	if _, err := s.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows)); err != nil {
+	conn := <-s.idle
+	defer func() { s.idle <- conn }()
+	if _, err := conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows)); err != nil {
 		return fmt.Errorf("fill %s: %w", table, err)
 	}
 	return nil
 }
 
 func (s postgresSink) exec(ctx context.Context, statement string) error {
-	_, err := s.conn.Exec(ctx, statement)
+	conn := <-s.idle
+	defer func() { s.idle <- conn }()
+	_, err := conn.Exec(ctx, statement)
 	return err
 }
 
-func (s postgresSink) close(ctx context.Context) error { return s.conn.Close(ctx) }
+func (s postgresSink) close(ctx context.Context) (err error) {
+	for range len(s.idle) {
+		err = errors.Join(err, (<-s.idle).Close(ctx))
+	}
+	return err
+}
 
 type sqliteSink struct{ db *sql.DB }
 
