@@ -104,21 +104,18 @@ func (b *batch) fresh() []*operation {
 	return slices.DeleteFunc(slices.Clone(b.appends), func(op *operation) bool { return op.err != nil || !op.append.fresh })
 }
 
-// findReceivers reads the partners of the batch and their endpoints.
-func (b *batch) findReceivers(ctx context.Context) error {
-	codes := map[string]bool{}
-	for _, op := range b.appends {
-		op.append.fresh, op.append.endpoints, op.append.homeless, op.append.result = false, nil, false, delivery.Appended{}
-		codes[op.append.Event.PartnerCode] = true
-	}
-	type receiver struct {
-		signatures []string
-		endpoints  []webhook.Endpoint
-	}
+// receiver is a partner whom events are for.
+type receiver struct {
+	signatures []string
+	endpoints  []webhook.Endpoint
+}
+
+// readReceivers reads partners and their endpoints.
+func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*receiver, error) {
 	receivers := map[string]*receiver{}
 	t := new(text).add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, '')
 		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0 WHERE p.code IN `)
-	err := list(t, slices.Sorted(maps.Keys(codes))).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := list(t, codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var code string
 		var settings []byte
 		var e webhook.Endpoint
@@ -137,7 +134,42 @@ func (b *batch) findReceivers(ctx context.Context) error {
 		}
 		return nil
 	})
+	return receivers, err
+}
+
+// holdHomeless keeps partners without endpoint from getting one before the
+// batch's events are stored: else these would come to it after later ones.
+func (b *batch) holdHomeless(ctx context.Context, receivers map[string]*receiver) error {
+	var codes []string
+	for _, code := range slices.Sorted(maps.Keys(receivers)) {
+		if len(receivers[code].endpoints) == 0 {
+			codes = append(codes, code)
+		}
+	}
+	if len(codes) == 0 || b.ledger.forStay == "" {
+		return nil
+	}
+	t := new(text).add("SELECT code FROM partners WHERE code IN ")
+	if _, err := list(t, codes).add(" ORDER BY code"+b.ledger.forStay).exec(ctx, b.tx); err != nil {
+		return err
+	}
+	again, err := b.readReceivers(ctx, codes) // one may have got its first endpoint meanwhile
+	maps.Copy(receivers, again)
+	return err
+}
+
+// findReceivers finds out to which endpoints the batch's events go.
+func (b *batch) findReceivers(ctx context.Context) error {
+	codes := map[string]bool{}
+	for _, op := range b.appends {
+		op.append.fresh, op.append.endpoints, op.append.homeless, op.append.result = false, nil, false, delivery.Appended{}
+		codes[op.append.Event.PartnerCode] = true
+	}
+	receivers, err := b.readReceivers(ctx, slices.Sorted(maps.Keys(codes)))
 	if err != nil {
+		return err
+	}
+	if err := b.holdHomeless(ctx, receivers); err != nil {
 		return err
 	}
 	for _, op := range b.appends {
@@ -362,9 +394,39 @@ type newDelivery struct {
 	probe   bool
 }
 
+// lineUp keeps events of ordered endpoints behind deliveries that are still to
+// be adopted: they wait with these, without endpoint, and are adopted in their
+// turn. An event that other endpoints get, too, could be adopted by the wrong
+// one, so the adoption that is before it is done first.
+func (b *batch) lineUp(ctx context.Context) error {
+	for _, op := range b.fresh() {
+		a := op.append
+		for _, endpoint := range a.endpoints {
+			w := b.windows[endpoint.ID]
+			if w == nil || !w.Ordered || !w.Adopting || w.Removed || a.Event.Test {
+				continue
+			}
+			if len(a.endpoints) == 1 {
+				a.endpoints, a.homeless = nil, true
+				break
+			}
+			for more := true; more; {
+				var err error
+				if more, err = b.adopt(ctx, endpoint.ID); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // appendTo makes the deliveries of the batch's new events. One goes straight
 // to the queue if its window has room and nobody waits before it.
 func (b *batch) appendTo(ctx context.Context) error {
+	if err := b.lineUp(ctx); err != nil {
+		return err
+	}
 	if err := b.findBusySubjects(ctx); err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type dialect struct {
 	driver    string
 	place     string // for messages: no password
 	forUpdate string // at the end of a SELECT that locks what it reads
+	forChange string // the same, but lets others hold on to the row as it is found
+	forStay   string // holds on to rows: forUpdate waits for it, forChange does not
 	clock     string // the database's time in microseconds, as SQL
 }
 
@@ -49,6 +51,8 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 		driver:    postgresDriver,
 		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
 		forUpdate: " FOR UPDATE",
+		forChange: " FOR NO KEY UPDATE",
+		forStay:   " FOR KEY SHARE",
 		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 	}
 	l.write = stdlib.OpenDB(*config)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/partners"
@@ -47,8 +48,8 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhoo
 			return fmt.Errorf("insert endpoint: %w", err)
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO windows (endpoint_id, max_in_flight, grown, used, waiting_first, waiting_again,
-			admissions, next_sequence, paused, disabled, partner_disabled, removed, rate_every, ordered)
-			VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4, $6, $7)`,
+			admissions, next_sequence, paused, disabled, partner_disabled, removed, rate_every, ordered, adopting)
+			VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4, $6, $7, TRUE)`,
 			e.ID, e.Window.MaxInFlight, min(webhook.StartWindow, e.Window.MaxInFlight), false, disabled,
 			e.Window.RateEvery.Microseconds(), e.Window.Ordered)
 		return err
@@ -56,21 +57,26 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhoo
 	if err != nil {
 		return e, err
 	}
+	l.adoptSoon(ctx, e)
+	return l.Endpoint(ctx, e.ID)
+}
+
+func (l *Ledger) adoptSoon(ctx context.Context, e webhook.Endpoint) {
 	if err := l.Adopt(ctx, e); err != nil {
 		l.log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
 	}
-	return l.Endpoint(ctx, e.ID)
 }
 
 // adoptBatch is how many deliveries change hands in one transaction.
 const adoptBatch = 500
 
 // Adopt gives the partner's deliveries without endpoint that e takes to e, in
-// the order they came.
+// the order they came. Until it has come to the end, an ordered endpoint's new
+// events line up behind them, see appendTo.
 func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
 	for more := true; more; {
 		err := l.alterWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
-			more, err = b.adopt(ctx, e)
+			more, err = b.adopt(ctx, e.ID)
 			return err
 		})
 		if err != nil {
@@ -80,9 +86,13 @@ func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
 	return nil
 }
 
-func (b *batch) adopt(ctx context.Context, e webhook.Endpoint) (more bool, err error) {
-	w, err := b.window(e.ID)
+func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err error) {
+	w, err := b.window(endpointID)
 	if err != nil || w.Removed {
+		return false, err
+	}
+	e, err := b.ledger.endpointIn(ctx, b, w) // its types may have changed since the adoption began
+	if err != nil {
 		return false, err
 	}
 	types := e.Types
@@ -100,6 +110,7 @@ func (b *batch) adopt(ctx context.Context, e webhook.Endpoint) (more bool, err e
 		ids, subjects = append(ids, id), append(subjects, s)
 		return err
 	})
+	w.Adopting = err == nil && len(ids) == adoptBatch
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
@@ -120,16 +131,16 @@ func (b *batch) adopt(ctx context.Context, e webhook.Endpoint) (more bool, err e
 	}
 	w.NextSequence += int64(len(ids))
 	w.wake(b.now)
-	return len(ids) == adoptBatch, nil
+	return w.Adopting, nil
 }
 
-// AdoptHomeless looks for deliveries without endpoint whose partner has one by
-// now: an event and a first endpoint can cross.
+// AdoptHomeless carries on adoptions that came to no end, and looks for
+// deliveries without endpoint whose partner has one by now.
 func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 	var found []webhook.Endpoint
 	t := new(text).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.removed_at = 0 AND e.partner_code IN
-		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) ORDER BY e.id`)
+		WHERE e.removed_at = 0 AND (w.adopting OR e.partner_code IN
+		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL)) ORDER BY e.id`)
 	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var e webhook.Endpoint
 		err := rows.Scan(endpointFields(&e)...)
@@ -175,6 +186,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 // MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered. Order
 // takes hold of what is unfinished, too; of more than 20,000 it is a Conflict.
 func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
+	var newTypes bool
 	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
@@ -183,9 +195,12 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 		if e, err = l.endpointIn(ctx, b, w); err != nil {
 			return err
 		}
+		types := slices.Clone(e.Types)
 		if err := change(&e); err != nil {
 			return err
 		}
+		newTypes = !slices.Equal(types, e.Types)
+		w.Adopting = w.Adopting || newTypes
 		if e.Window.Ordered && !w.Ordered {
 			if err := b.keepOrder(ctx, w); err != nil {
 				return err
@@ -201,6 +216,9 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 			updated_at = $7 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now))
 		return err
 	})
+	if err == nil && newTypes {
+		l.adoptSoon(ctx, e)
+	}
 	return e, err
 }
 

@@ -150,8 +150,7 @@ func TestAnyNumberOfHomelessDeliveriesIsAdopted(t *testing.T) {
 	})
 }
 
-// An event and the partner's first endpoint can cross.
-func TestWhatCrossedItsEndpointIsAdoptedLater(t *testing.T) {
+func TestTheFirstEndpointThatTakesThemAdopts(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		ids := storeMany(t, b, "acme", 2)
@@ -164,12 +163,9 @@ func TestWhatCrossedItsEndpointIsAdoptedLater(t *testing.T) {
 		for _, e := range []webhook.Endpoint{second, first} {
 			set(t, b, e.ID, func(e *webhook.Endpoint) { e.Types = nil })
 		}
-		if err := b.AdoptHomeless(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		for i, id := range ids {
 			d := look(t, b, id)
-			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{first.ID, i + 1})
+			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{second.ID, i + 1})
 		}
 		same(t, "tickets", len(b.Tickets()), 2)
 		b.CheckWindows(t)

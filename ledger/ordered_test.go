@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -319,6 +320,125 @@ func TestAnOrderedEndpointAdoptsInOrder(t *testing.T) {
 			same(t, "sequence", look(t, b, id).Sequence, i+1)
 		}
 		b.CheckWindows(t)
+	})
+}
+
+// unadopted is an ordered endpoint whose process died before it adopted anything.
+func unadopted(t *testing.T, b *ledgertest.Bench) webhook.Endpoint {
+	t.Helper()
+	e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme", Types: []webhook.Type{webhook.CreateCard},
+		URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(t, b, "UPDATE endpoints SET types = '' WHERE id = $1", e.ID)
+	change(t, b, "UPDATE windows SET grown = 32, adopting = $1 WHERE endpoint_id = $2", true, e.ID)
+	return e
+}
+
+func adoptHomeless(t *testing.T, b *ledgertest.Bench) {
+	t.Helper()
+	if err := b.AdoptHomeless(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEventsStayBehindWhatIsStillToBeAdopted(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		ids := tell(t, b, "a", "a")
+		e := unadopted(t, b)
+		ids = append(ids, tell(t, b, "a", "b")...)
+		given(t, b)
+		same(t, "adopting", windowOf(t, b, e.ID).Adopting, true)
+		adoptHomeless(t, b)
+		same(t, "adopting", windowOf(t, b, e.ID).Adopting, false)
+		ids = append(ids, tell(t, b, "a", "c")...)
+		given(t, b, ids[0], ids[3], ids[5])
+		for i, id := range ids {
+			same(t, "sequence", look(t, b, id).Sequence, i+1)
+		}
+		b.CheckWindows(t)
+		b.CheckCounts(t)
+	})
+}
+
+func TestAnEventForSeveralEndpointsComesAfterWhatTheyAdopt(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		const homeless = 600 // more than one step adopts
+		var events []delivery.NewEvent
+		for i := range homeless {
+			events = append(events, about("a", fmt.Sprint(i)))
+		}
+		if _, errs := b.AppendAll(t.Context(), events); errs[homeless-1] != nil {
+			t.Fatal(errs[homeless-1])
+		}
+		e := unadopted(t, b)
+		other := b.Endpoint(t, "acme", 8, webhook.TopupCard)
+		change(t, b, "UPDATE endpoints SET types = '' WHERE id = $1", other.ID)
+		both := store(t, b, about("a", "last")).DeliveryIDs
+		same(t, "deliveries", len(both), 2)
+		for _, id := range both {
+			d := look(t, b, id)
+			want := map[string]int64{e.ID: homeless + 1, other.ID: 1}[d.EndpointID]
+			same(t, "sequence", d.Sequence, want)
+			same(t, "blocked", d.Blocked, d.EndpointID == e.ID)
+		}
+		same(t, "adopting", windowOf(t, b, e.ID).Adopting, false)
+		b.CheckWindows(t)
+		b.CheckCounts(t)
+	})
+}
+
+// Another process goes on appending while an endpoint is made and adopts.
+func TestNoEventOvertakesAnEarlierOneWhileItsEndpointIsMade(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		other := b.Ledger
+		if !b.Embedded() {
+			other = b.Another(t)
+		}
+		var ids []string // in the order in which they were acknowledged
+		appendSome := func(n int) {
+			for range n {
+				a, err := other.Append(t.Context(), about("a", fmt.Sprint(len(ids))))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids = append(ids, a.DeliveryIDs...)
+			}
+		}
+		appendSome(50)
+		started, made := make(chan struct{}), make(chan struct{})
+		var appender sync.WaitGroup
+		appender.Go(func() {
+			appendSome(10)
+			close(started)
+			for waiting := true; waiting; {
+				appendSome(1)
+				select {
+				case <-made:
+					waiting = false
+				default:
+				}
+			}
+			appendSome(20)
+		})
+		<-started
+		_, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
+			URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}})
+		close(made)
+		appender.Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			same(t, "sequence", look(t, b, id).Sequence, i+1)
+		}
+		b.CheckWindows(t)
+		b.CheckCounts(t)
 	})
 }
 

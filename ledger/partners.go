@@ -96,7 +96,7 @@ func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err
 
 func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error) (p partners.Partner, err error) {
 	err = l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
-		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forUpdate, code)
+		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forChange, code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		} else if err != nil {

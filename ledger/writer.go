@@ -242,8 +242,8 @@ func (w *writer) transact(ops []*operation) error {
 
 // batch is one transaction of the delivery path.
 //
-// Locks are taken in one order everywhere: orders by id, idempotency keys and
-// objects sorted, then window rows by endpoint, then deliveries, and the head of
+// Locks are taken in one order everywhere: orders by id, partners without
+// endpoint, idempotency keys and objects sorted, then window rows by endpoint, then deliveries, and the head of
 // the audit chain last of all. Two processes can then never wait for each other in
 // a circle.
 type batch struct {
