@@ -55,6 +55,31 @@ func (a *App) openPeople(ctx context.Context) error {
 	return nil
 }
 
+// AddPortalUser makes somebody who can sign in at /portal for a partner, with
+// the role that looks after its people, and returns his password. A username
+// that is taken is a Conflict.
+func (a *App) AddPortalUser(ctx context.Context, partnerCode, username string) (password string, err error) {
+	password = newPassword()
+	hash, err := partners.HashPassword(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	by := partners.AuditEntry{At: now, Actor: "ledgerhook", Action: "person.invite", PartnerCode: partnerCode, Detail: string(partners.RoleAdmin) + " " + username}
+	_, link := partners.NewPageToken()
+	invite := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), Name: username, PartnerCode: partnerCode, Role: partners.RoleAdmin, InvitedBy: by.Actor,
+		CreatedAt: now, ExpiresAt: now.Add(partners.InviteLife)}
+	if err := a.ledger.CreateInvite(ctx, link, invite, by); err != nil {
+		return "", fmt.Errorf("invite %s: %w", username, err)
+	}
+	by.Action = "invite.accept"
+	person := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: username, Name: username, CreatedAt: now}
+	if _, err := a.ledger.AcceptInvite(ctx, link, person, hash, now, by); err != nil {
+		return "", fmt.Errorf("make the portal user %s: %w", username, err)
+	}
+	return password, nil
+}
+
 // newPassword returns 100 random bits in five groups that can be typed.
 func newPassword() string {
 	text := strings.ToLower(rand.Text())

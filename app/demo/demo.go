@@ -49,6 +49,7 @@ type demo struct {
 	api      *api
 	partners []*partner
 	began    time.Time
+	first    app.FirstLogin // of a new ledger whose password was generated
 }
 
 // Run runs a demo until its duration is over or ctx ends, then waits until
@@ -81,6 +82,9 @@ func Run(ctx context.Context, opts Options) (err error) {
 			return err
 		}
 	}
+	if err := d.admit(ctx); err != nil {
+		return err
+	}
 	d.introduce(settings)
 	return d.live(ctx)
 }
@@ -91,7 +95,7 @@ func (d *demo) start(ctx context.Context, s settings) error {
 		return fmt.Errorf("the settings: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(d.screen, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if d.app, err = app.Start(ctx, cfg, app.Options{Log: log, Version: d.opts.Version}); err != nil {
+	if d.app, err = app.Start(ctx, cfg, app.Options{Log: log, Version: d.opts.Version, FirstLogin: func(l app.FirstLogin) { d.first = l }}); err != nil {
 		return fmt.Errorf("start the gateway: %w", err)
 	}
 	return nil

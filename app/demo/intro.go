@@ -1,10 +1,39 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 )
+
+// login is how somebody signs in.
+type login struct{ username, password string }
+
+// admit makes a user of the portal for each partner.
+func (d *demo) admit(ctx context.Context) error {
+	for _, p := range d.partners {
+		name := p.code + "-dev"
+		password, err := d.app.AddPortalUser(ctx, p.code, strings.ToLower(name))
+		if err != nil {
+			return err
+		}
+		p.login = login{strings.ToLower(name), password}
+	}
+	return nil
+}
+
+// operator is how the operator signs in: with the password that was generated
+// for this data directory, or the configured one.
+func (d *demo) operator(s settings) login {
+	switch {
+	case d.first.Password != "":
+		return login{d.first.Username, d.first.Password}
+	case s.adminPassword:
+		return login{"admin", "as in LEDGERHOOK_ADMIN_PASSWORD"}
+	}
+	return login{"admin", "as printed by the first demo with this data"}
+}
 
 // introduce says what runs where, and what to try.
 func (d *demo) introduce(s settings) {
@@ -18,8 +47,13 @@ func (d *demo) introduce(s settings) {
 	}
 	note := func(text string) string { return "  " + c.in(grey, "# "+text) }
 	acme, globex := d.partners[0], d.partners[1]
+	signIn := func(l login) string {
+		return fmt.Sprintf("  %-13s %s  %s", "", c.in(bold, l.username), l.password)
+	}
 	c.print(
 		c.in(bold, "Ledgerhook "+d.opts.Version)+"  two partners, live traffic; Ctrl-C ends it with a summary", "",
+		fact("dashboard", d.app.InternalURL()+"/ops", "for operators; sign in as"), signIn(d.operator(s)),
+		fact("portal", d.app.PublicURL()+"/portal", "for partners; sign in as"), signIn(acme.login), signIn(globex.login), "",
 		fact("internal API", d.app.InternalURL(), "takes events, answers the commands below"),
 		fact("partner API", d.app.PublicURL(), "the signed operations of partners"),
 		fact("partner", acme.code, "is healthy"),

@@ -21,6 +21,7 @@ type partner struct {
 	answer   func(receiver.Received) receiver.Answer
 	code     string // what the gateway knows it as
 	endpoint string // id of its endpoint
+	login    login  // of its user of the portal
 	cashier  *cashier
 	server   *http.Server
 	world    *world

@@ -12,6 +12,8 @@ type settings struct {
 	environ   []string
 	dir       string
 	temporary bool
+	// adminPassword says that the caller chose the first operator's password.
+	adminPassword bool
 }
 
 // newSettings makes the environment of the gateway. Of the caller's only what
@@ -31,6 +33,7 @@ func newSettings(environ []string) (settings, error) {
 		}
 		s.dir, s.temporary = dir, true
 	}
+	s.adminPassword = given["LEDGERHOOK_ADMIN_PASSWORD"] != ""
 	s.environ = []string{
 		"LEDGERHOOK_DATA_DIR=" + s.dir,
 		"LEDGERHOOK_LISTEN=" + given["LEDGERHOOK_LISTEN"],
