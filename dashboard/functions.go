@@ -23,6 +23,8 @@ func functions(locale string) template.FuncMap {
 		"num":       formatNumber,
 		"took":      formatDuration,
 		"bytes":     formatBytes,
+		"result":    resultOf,
+		"printable": func(text string) string { return printable([]byte(text)) },
 		"state":     stateOf,
 		"pill":      func(tone, text string) pill { return pill{tone, text} },
 		"notice":    func(tone, text string) notice { return notice{tone, text} },

@@ -30,6 +30,9 @@ func (s *surface) opsRoutes() []route {
 		route{"GET /ops", mayRead, s.opsHome},
 		route{"GET /ops/mailbox", mayAct, s.mailboxPage},
 		route{"GET /ops/system", mayRead, s.systemPage},
+		route{"GET /ops/events", mayRead, s.eventsPage}, route{"GET /ops/events/{id}", mayRead, s.eventPage},
+		route{"GET /ops/find", mayRead, s.findPage},
+		route{"GET /ops/reconcile", mayRead, s.reconcilePage}, route{"POST /ops/reconcile", mayRead, s.reconcile},
 	)
 }
 

@@ -1,0 +1,171 @@
+package dashboard
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// failedOnce appends an event of a partner, whose first attempt is answered as
+// a says, and returns the delivery's id.
+func (s *stage) failedOnce(t *testing.T, partner, object string, a webhook.Attempt, state webhook.State) string {
+	t.Helper()
+	stored, err := s.Ledger.Append(t.Context(), ledgertest.NewEvent(partner, object, "Pending"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var job delivery.Job
+	for _, ticket := range s.bench.Tickets() {
+		if ticket.DeliveryID == stored.DeliveryIDs[0] {
+			if job, _, err = s.Ledger.Claim(t.Context(), ticket, "wrk_1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a.ID, a.DeliveryID, a.Number, a.StartedAt = webhook.NewID(webhook.AttemptPrefix), stored.DeliveryIDs[0], 1, time.Now()
+	v := delivery.Verdict{State: state}
+	if state == webhook.Pending {
+		v.NextAt = time.Now().Add(time.Hour)
+	}
+	r := delivery.Result{DeliveryID: a.DeliveryID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: v}
+	if err := s.Ledger.Record(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return a.DeliveryID
+}
+
+var hostile = webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503, ErrorDetail: "<script>detail</script>\x00",
+	ResponseHeaders: map[string][]string{"X-Bad": {"<script>alert(1)</script>\x00\u202e"}}, ResponseBody: bytes.Repeat([]byte{0, 255, '<', 's'}, webhook.MaxKeptBody/4)}
+
+func TestADeliverysPageShowsWhateverTheReceiverAnsweredAsText(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	s.bench.Endpoint(t, "acme", 8)
+	binary := s.failedOnce(t, "acme", "tp_<script>", hostile, webhook.Exhausted)
+	text := hostile
+	text.ResponseBody = []byte("<script>alert(2)</script> \u202e")
+	script := s.failedOnce(t, "acme", "tp_2", text, webhook.Pending)
+	for surface, c := range map[string]struct{ base, partner string }{"ops": {s.ops.URL + "/ops", ""}, "portal": {s.portal.URL + "/portal", "acme"}} {
+		client := s.signIn(t, c.partner, partners.RoleAdmin)
+		for _, id := range []string{binary, script} {
+			resp, body := ask(t, client, "GET", c.base+"/deliveries/"+id, nil)
+			if resp.StatusCode != 200 || strings.Contains(body, "<script>") || strings.ContainsAny(body, "\x00\u202e") || !strings.Contains(body, "answered 503") {
+				t.Errorf("%s: %d, %d bytes", surface, resp.StatusCode, len(body))
+			}
+		}
+		if _, body := ask(t, client, "GET", c.base+"/deliveries", nil); !strings.Contains(body, binary) || !strings.Contains(body, script) || strings.Contains(body, "<script>") {
+			t.Errorf("%s: the list needs both", surface)
+		}
+	}
+}
+
+func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
+	s := newStage(t)
+	for _, code := range []string{"acme", "other"} {
+		s.bench.Partner(t, code)
+		s.bench.Endpoint(t, code, 8)
+	}
+	id := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Pending)
+	stranger := s.signIn(t, "other", partners.RoleAdmin)
+	base := s.portal.URL + "/portal/deliveries"
+	for _, each := range [][2]string{{"GET", ""}, {"POST", "/retry"}, {"POST", "/cancel"}} {
+		if resp, _ := ask(t, stranger, each[0], base+"/"+id+each[1], nil); resp.StatusCode != 404 {
+			t.Errorf("%s %s: %d", each[0], each[1], resp.StatusCode)
+		}
+	}
+	for _, path := range []string{"?q=state:any", "?q=state:any+partner:acme", ".csv?q=state:any", "?q=" + id} {
+		if _, body := ask(t, stranger, "GET", base+path, nil); strings.Contains(body, "deliveries/"+id) || strings.Contains(body, "tp_1") {
+			t.Errorf("%s shows another's", path)
+		}
+	}
+	viewer := s.signIn(t, "acme", partners.RoleViewer)
+	if resp, _ := ask(t, viewer, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 403 {
+		t.Errorf("a viewer cancels: %d", resp.StatusCode)
+	}
+	own := s.signIn(t, "acme", partners.RoleDeveloper)
+	if resp, _ := ask(t, own, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 303 {
+		t.Errorf("cancel: %d", resp.StatusCode)
+	}
+	if resp, body := ask(t, own, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 409 || !strings.Contains(body, "has ended already") {
+		t.Errorf("cancel again: %d", resp.StatusCode)
+	}
+	resp, _ := ask(t, own, "POST", base+"/"+id+"/retry", nil)
+	if to := resp.Header.Get("Location"); resp.StatusCode != 303 || strings.Contains(to, id) || !strings.HasSuffix(to, "?done=again") {
+		t.Errorf("send again: %d %s", resp.StatusCode, to)
+	}
+	if _, body := ask(t, own, "GET", base+"/"+id, nil); !strings.Contains(body, "delivery.cancel") || !strings.Contains(body, "repeats this one") {
+		t.Error("the history does not tell of it")
+	}
+}
+
+func TestAnExportKeepsFormulasOutAndIsAudited(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	s.bench.Endpoint(t, "acme", 8)
+	s.failedOnce(t, "acme", "=cmd()", hostile, webhook.Exhausted)
+	c := s.signIn(t, "", partners.RoleViewer)
+	resp, body := ask(t, c, "GET", s.ops.URL+"/ops/deliveries.csv?q=state:exhausted", nil)
+	if resp.StatusCode != 200 || !strings.Contains(body, ",'=cmd(),") || strings.Count(body, "\n") != 2 {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if n := s.bench.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'delivery.export' AND detail = 'state:exhausted'"); n != 1 {
+		t.Errorf("%d entries in the audit log", n)
+	}
+	if resp, _ := ask(t, c, "GET", s.ops.URL+"/ops/deliveries.csv?q=nope:1", nil); resp.StatusCode != 400 {
+		t.Errorf("a wrong search: %d", resp.StatusCode)
+	}
+}
+
+func TestTheFilterFormBecomesTheTypedSearch(t *testing.T) {
+	s := newStage(t)
+	c := s.signIn(t, "", partners.RoleViewer)
+	resp, _ := ask(t, c, "GET", s.ops.URL+"/ops/deliveries?q=state:held+partner:a&state=exhausted&partner=&code=5xx", nil)
+	if to := resp.Header.Get("Location"); to != "/ops/deliveries?q=state%3Aexhausted+code%3A5xx" {
+		t.Error(to)
+	}
+	resp, body := ask(t, c, "GET", s.ops.URL+"/ops/deliveries?q=state:lost", nil)
+	if resp.StatusCode != 400 || !strings.Contains(body, "there is no “lost”") {
+		t.Error(resp.StatusCode)
+	}
+}
+
+func TestEveryFailureHasASideAndAnAdvice(t *testing.T) {
+	for _, class := range webhook.ErrorClasses {
+		b := blameOf(webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: class})
+		want := faultReceiver
+		switch class {
+		case webhook.ErrorInternal:
+			want = faultGateway
+		case webhook.ErrorConnect, webhook.ErrorReset:
+			want = faultBetween
+		}
+		if b.Side != want || b.Do == "" || classWords[class] == "" {
+			t.Errorf("%s: %+v", class, b)
+		}
+	}
+	for _, code := range []int{401, 404, 410, 413, 429, 503} {
+		if b := blameOf(webhook.Attempt{Outcome: webhook.OutcomeFailed, StatusCode: code}); b.Side != faultReceiver {
+			t.Errorf("%d: %+v", code, b)
+		}
+	}
+	if b := blameOf(webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200}); b != (blame{}) {
+		t.Errorf("delivered: %+v", b)
+	}
+}
+
+func TestADifferenceOfShapeComesFirst(t *testing.T) {
+	d := diffPayloads("dlv_1", []byte(`{"a":1,"b":{"c":"x"},"z":null}`), []byte(`{"a":2,"b":{"c":3},"n":[true],"z":null}`))
+	var got []string
+	for _, r := range d.Rows {
+		got = append(got, r.Path+" "+r.Was+" "+r.Is)
+	}
+	if strings.Join(got, "|") != `b.c "x" 3|n[0]  true|a 1 2` {
+		t.Error(got)
+	}
+}

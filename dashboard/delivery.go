@@ -1,0 +1,253 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// deliveryView is one delivery with all that is known of it.
+type deliveryView struct {
+	ledger.FoundDelivery
+	State     pill
+	Sentence  string
+	Waiting   waitingNote
+	Done      string // what was just done; empty: nothing
+	Drawing   chart
+	Blame     blame
+	Advice    []string
+	Attempts  []attemptView // newest first
+	Event     fact[seenEvent]
+	Payload   payloadView
+	Diff      fact[payloadDiff]
+	Curl      string
+	CLI       string
+	History   fact[[]partners.AuditEntry]
+	CanRetry  bool
+	CanCancel bool
+	AsOf      time.Time
+}
+
+// seenEvent is the event of a delivery, empty if it is past its retention, and
+// what else was made of it.
+type seenEvent struct {
+	webhook.Event
+	Others []otherDelivery
+}
+
+// otherDelivery is another delivery of the same event.
+type otherDelivery struct {
+	delivery.Placed
+	State    pill
+	Relation string
+}
+
+// maxHistory is how many audit entries of a delivery are shown.
+const maxHistory = 50
+
+// deliveryPage shows one delivery. Only the delivery itself must be read; what
+// stands beside it may be missing.
+func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	d, err := s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	attempts, err := s.Ledger.Attempts(r.Context(), d.ID)
+	if err != nil {
+		return err
+	}
+	v := deliveryView{FoundDelivery: d, State: stateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Waiting: waitingOf(q.T, d, q.Now), AsOf: q.Now}
+	v.Done = map[string]string{
+		"retry": q.T("It is due now. The attempt appears here in a moment."), "again": q.T("This is the new delivery of the same event."),
+		"cancel": q.T("It is cancelled. Nothing more is sent."),
+	}[r.URL.Query().Get("done")]
+	v.Drawing = q.attemptChart(d, attempts, s.Retry)
+	for i := len(attempts) - 1; i >= 0; i-- {
+		v.Attempts = append(v.Attempts, q.attemptView(attempts[i], i == len(attempts)-1))
+	}
+	if len(attempts) > 0 {
+		v.Blame = q.blame(attempts[len(attempts)-1])
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
+	defer cancel()
+	key := q.scope().Partner() + "/" + d.ID
+	together(
+		func() {
+			v.Event = recall(ctx, s.memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
+				e, all, err := s.Ledger.SeenEvent(ctx, q.scope(), d.EventID)
+				return seenEvent{e, q.otherDeliveries(d, all)}, ignoreNotFound(err)
+			})
+		},
+		func() {
+			v.History = recall(ctx, s.memory, "delivery/history/"+key, func(ctx context.Context) ([]partners.AuditEntry, error) {
+				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
+				return found, err
+			})
+		},
+		func() {
+			v.Diff = recall(ctx, s.memory, "delivery/diff/"+key, func(ctx context.Context) (payloadDiff, error) { return s.diffWithLast(ctx, q, d) })
+		},
+		func() { v.Advice = s.receiverAdvice(ctx, q, d) },
+	)
+	v.fillPayload(ctx, s, attempts)
+	if q.CanAct() {
+		v.CanRetry = d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed
+		v.CanCancel = !d.State.Final() && d.State != webhook.Sending
+	}
+	return q.render(w, r, "delivery", v)
+}
+
+func (q *request) otherDeliveries(d ledger.FoundDelivery, all []delivery.Placed) (others []otherDelivery) {
+	for _, o := range all {
+		if o.ID == d.ID {
+			continue
+		}
+		relation := q.T("to another endpoint")
+		switch {
+		case o.ReplayOf == d.ID:
+			relation = q.T("repeats this one")
+		case d.ReplayOf == o.ID:
+			relation = q.T("repeated by this one")
+		case o.EndpointID == d.EndpointID:
+			relation = q.T("to the same endpoint")
+		}
+		others = append(others, otherDelivery{o, stateOf(o.Shown(o.Window)), relation})
+	}
+	return others
+}
+
+// receiverAdvice is what the newest attempts at the delivery's endpoint tell,
+// in English; nothing if they cannot be read.
+func (s *surface) receiverAdvice(ctx context.Context, q *request, d ledger.FoundDelivery) []string {
+	if d.EndpointID == "" || s.Timeout == 0 {
+		return nil
+	}
+	recent, err := patiently(ctx, func(ctx context.Context) ([]webhook.Attempt, error) {
+		return s.Ledger.RecentAttempts(ctx, d.EndpointID)
+	})
+	if err != nil {
+		return nil
+	}
+	return delivery.Advise(recent, s.Timeout, q.Now)
+}
+
+// diffWithLast compares the delivery's payload with the one of its type that
+// the endpoint's partner took last.
+func (s *surface) diffWithLast(ctx context.Context, q *request, d ledger.FoundDelivery) (payloadDiff, error) {
+	page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{
+		Scope: q.scope(), PartnerCode: d.PartnerCode, Types: []webhook.Type{d.Type}, States: []webhook.State{webhook.Delivered}, Limit: 5,
+	})
+	if err != nil {
+		return payloadDiff{}, err
+	}
+	for _, last := range page.Items {
+		if last.EventID == d.EventID {
+			continue
+		}
+		mine, _, err := s.Ledger.SeenEvent(ctx, q.scope(), d.EventID)
+		if err != nil {
+			return payloadDiff{}, ignoreNotFound(err)
+		}
+		theirs, _, err := s.Ledger.SeenEvent(ctx, q.scope(), last.EventID)
+		if err != nil {
+			return payloadDiff{}, ignoreNotFound(err)
+		}
+		return diffPayloads(last.ID, theirs.Data, mine.Data), nil
+	}
+	return payloadDiff{}, nil
+}
+
+func ignoreNotFound(err error) error {
+	if webhook.KindOf(err) == webhook.KindNotFound {
+		return nil
+	}
+	return err
+}
+
+// fillPayload makes the bytes that were sent, and the lines that send them again.
+func (v *deliveryView) fillPayload(ctx context.Context, s *surface, attempts []webhook.Attempt) {
+	v.CLI = "ledgerhook deliveries show " + v.ID
+	e := v.Event.Value.Event
+	if e.ID == "" {
+		return
+	}
+	var err error
+	signed := s.Composer != nil
+	var body []byte
+	if signed {
+		body, err = s.Composer.Body(ctx, e)
+	}
+	if !signed || err != nil {
+		signed = false
+		body, err = signer.Notification{WebhookType: string(e.Type), Success: e.Success(), Data: e.Data, TopLevelSignature: e.Type.TopLevelSignature()}.Body("")
+	}
+	if err != nil {
+		return
+	}
+	v.Payload = payloadView{Raw: printable(body), Pretty: indent(body), Signed: signed, Bytes: int64(len(body))}
+	if len(attempts) > 0 && v.URL != "" {
+		v.Curl = curlLine(v.URL, attempts[len(attempts)-1].RequestHeaders, body)
+	}
+}
+
+// toDelivery leads back to a delivery after something was done.
+func (s *surface) toDelivery(w http.ResponseWriter, r *http.Request, id, done string) error {
+	http.Redirect(w, r, s.base+"/deliveries/"+id+"?done="+done, http.StatusSeeOther)
+	return nil
+}
+
+// retryDelivery makes an unfinished delivery due now, or a new one of a
+// finished one's event, by the rules of the internal API.
+func (s *surface) retryDelivery(w http.ResponseWriter, r *http.Request, q *request) error {
+	d, err := s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	newID, err := s.Ledger.RetryDelivery(r.Context(), d.ID)
+	if err != nil {
+		return err
+	}
+	by := q.audit("delivery.retry")
+	by.Target, by.PartnerCode = d.ID, d.PartnerCode
+	if newID != "" {
+		by.Detail = "as " + newID
+	}
+	if err := s.Ledger.Audit(r.Context(), by); err != nil {
+		return err
+	}
+	if newID != "" {
+		return s.toDelivery(w, r, newID, "again")
+	}
+	return s.toDelivery(w, r, d.ID, "retry")
+}
+
+// cancelDelivery ends an unfinished delivery, by the rules of the internal API.
+func (s *surface) cancelDelivery(w http.ResponseWriter, r *http.Request, q *request) error {
+	d, err := s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	reason := "cancelled by an operator"
+	if s.name == portalSurface {
+		reason = "cancelled by the partner"
+	}
+	if err := s.Ledger.CancelDelivery(r.Context(), d.ID, reason); err != nil {
+		return err
+	}
+	by := q.audit("delivery.cancel")
+	by.Target, by.PartnerCode = d.ID, d.PartnerCode
+	if err := s.Ledger.Audit(r.Context(), by); err != nil {
+		return err
+	}
+	return s.toDelivery(w, r, d.ID, "cancel")
+}
+
+// shellQuote quotes a text for a shell.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,0 +1,195 @@
+package dashboard
+
+import (
+	"encoding/hex"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ledgerhook/ledger"
+	"ledgerhook/webhook"
+)
+
+// attemptView is one attempt: what was sent beside what came back.
+type attemptView struct {
+	webhook.Attempt
+	Open    bool // shown from the beginning
+	Outcome pill
+	Result  string
+	Took    string
+	Blame   blame
+	Request []header
+	Answer  []header
+	Body    answerBody
+	Phases  chart
+	Ends    string // how long the certificate still lasts; empty: no TLS
+}
+
+// header is one header field that was sent or received.
+type header struct{ Name, Value string }
+
+// answerBody is what an answer's body holds: text, or a dump of what is none.
+type answerBody struct {
+	Text   string
+	Binary bool
+	Bytes  int64
+}
+
+func (q *request) attemptView(a webhook.Attempt, open bool) attemptView {
+	v := attemptView{Attempt: a, Open: open, Result: resultWords(q.T, lastOf(a)), Took: formatDuration(a.Phases.Total), Blame: q.blame(a),
+		Request: headersOf(a.RequestHeaders), Answer: headersOf(a.ResponseHeaders), Body: bodyOf(a.ResponseBody), Phases: q.phaseChart(a.Phases)}
+	switch a.Outcome {
+	case webhook.OutcomeDelivered:
+		v.Outcome = pill{"good", words("delivered")}
+	case webhook.OutcomeFailed:
+		v.Outcome = pill{"bad", words("failed")}
+	default:
+		v.Outcome = pill{"warn", words("outcome unknown")}
+	}
+	if !a.TLSNotAfter.IsZero() {
+		v.Ends = formatDuration(a.TLSNotAfter.Sub(q.Now).Truncate(time.Hour))
+	}
+	return v
+}
+
+func lastOf(a webhook.Attempt) webhook.LastResult {
+	return webhook.LastResult{Outcome: a.Outcome, StatusCode: a.StatusCode, ErrorClass: a.ErrorClass}
+}
+
+func (q *request) blame(a webhook.Attempt) blame {
+	b := blameOf(a)
+	if b.Side == "" {
+		return b
+	}
+	return blame{q.T(b.Side), q.T(b.Do)}
+}
+
+func headersOf(h map[string][]string) (list []header) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			list = append(list, header{printable([]byte(name)), printable([]byte(value))})
+		}
+	}
+	return list
+}
+
+// bodyOf shows an answer's body as text if it is text, else as a hex dump.
+func bodyOf(body []byte) answerBody {
+	text := utf8.Valid(body) || utf8.Valid(body[:max(0, len(body)-3)]) // cut off inside a character
+	for _, b := range body {
+		if b < 32 && b != '\n' && b != '\r' && b != '\t' {
+			text = false
+		}
+	}
+	if !text {
+		return answerBody{Text: hex.Dump(body), Binary: true, Bytes: int64(len(body))}
+	}
+	return answerBody{Text: printable(body), Bytes: int64(len(body))}
+}
+
+// printable is a text that shows what it holds: control characters and those
+// that turn the direction of writing around are made visible.
+func printable(text []byte) string {
+	shown := make([]rune, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
+		switch {
+		case r == '\n' || r == '\t':
+		case r < 32:
+			r += 0x2400
+		case r == 127:
+			r = 0x2421
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			r = utf8.RuneError
+		}
+		shown = append(shown, r)
+	}
+	return string(shown)
+}
+
+// phaseNames are the parts of an attempt in the order they happen.
+var phaseNames = []string{words("name lookup"), words("connection"), words("TLS"), words("waiting for the answer"), words("the rest")}
+
+// phaseChart draws where an attempt's time went.
+func (q *request) phaseChart(p webhook.Phases) chart {
+	rest := max(0, p.Total-p.DNS-p.Connect-p.TLS-p.FirstByte)
+	parts := []time.Duration{p.DNS, p.Connect, p.TLS, p.FirstByte, rest}
+	c := chart{Title: q.T("Where the time went"), Head: []string{q.T("Phase"), q.T("Took")}}
+	var s svg
+	const width, height = 720.0, 14.0
+	s.open("phases", width, height, c.Title)
+	x, total := 0.0, max(p.Total, p.DNS+p.Connect+p.TLS+p.FirstByte, 1)
+	for i, part := range parts {
+		name := q.T(phaseNames[i])
+		c.Rows = append(c.Rows, []string{name, formatDuration(part)})
+		c.Legend = append(c.Legend, series{name + " " + formatDuration(part), "phase-" + strconv.Itoa(i)})
+		if part <= 0 {
+			continue
+		}
+		w := width * float64(part) / float64(total)
+		s.f(`<rect class="phase-%v" x="%v" y="0" width="%v" height="%v"><title>%v</title></rect>`, i, x, max(1.5, w), height, name+" "+formatDuration(part))
+		x += w
+	}
+	c.SVG = s.close()
+	return c
+}
+
+// maxMarks is how many attempts a timeline shows; older ones are left out.
+const maxMarks = 20
+
+// futureMarks is how many attempts that are to come a timeline shows.
+const futureMarks = 3
+
+// attemptChart draws a delivery's life: its creation, its attempts, and those
+// that would follow if they failed.
+func (q *request) attemptChart(d ledger.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) chart {
+	marks := []mark{{At: d.CreatedAt, Tone: "idle", Label: q.T("created"), Title: q.T("created") + " " + formatTime(d.CreatedAt)}}
+	for _, a := range attempts[max(0, len(attempts)-maxMarks):] {
+		tone := map[webhook.Outcome]string{webhook.OutcomeDelivered: "good", webhook.OutcomeFailed: "bad"}[a.Outcome]
+		if tone == "" {
+			tone = "warn"
+		}
+		result := resultWords(q.T, lastOf(a))
+		label := "#" + strconv.Itoa(a.Number)
+		if a.StatusCode > 0 {
+			label += " · " + strconv.Itoa(a.StatusCode)
+		}
+		marks = append(marks, mark{At: a.StartedAt, Tone: tone, Label: label, Title: "#" + strconv.Itoa(a.Number) + " " + formatTime(a.StartedAt) + ": " + result})
+	}
+	marks = append(marks, q.futureMarks(d, attempts, policy)...)
+	c := chart{Title: q.T("Attempts over time"), Head: []string{q.T("When"), q.T("What")}, SVG: template.HTML("")}
+	for _, m := range marks {
+		what := m.Title
+		if m.Future {
+			what = m.Title + " (" + q.T("expected") + ")"
+		}
+		c.Rows = append(c.Rows, []string{formatTime(m.At), what})
+	}
+	c.SVG = timeline(c.Title, marks)
+	return c
+}
+
+// futureMarks are the next attempts of an unfinished delivery.
+func (q *request) futureMarks(d ledger.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) (marks []mark) {
+	if d.State != webhook.Pending || d.EndpointID == "" || len(attempts) == 0 {
+		return nil
+	}
+	at := d.DueAt
+	if at.Before(q.Now) {
+		at = q.Now
+	}
+	made := len(attempts)
+	for n := made; n < made+futureMarks && n < policy.Attempts(); n++ {
+		if n > made {
+			at = at.Add(policy.Waits[n])
+		}
+		label := "#" + strconv.Itoa(n+1)
+		marks = append(marks, mark{At: at, Tone: "idle", Label: label, Title: label + " " + formatTime(at), Future: true})
+	}
+	return marks
+}

@@ -1,0 +1,74 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"ledgerhook/ledger"
+)
+
+// findView is what a text was found as.
+type findView struct {
+	Typed string
+	Hits  []foundHit
+}
+
+// foundHit is a hit with where it leads; Href is empty if there is no page.
+type foundHit struct {
+	ledger.Hit
+	Href string
+}
+
+// findPage looks a text up as anything; a single hit that has a page is shown
+// at once.
+func (s *surface) findPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	v := findView{Typed: strings.TrimSpace(r.URL.Query().Get("q"))}
+	hits, err := s.Ledger.Find(r.Context(), q.scope(), strings.ToValidUTF8(v.Typed, ""))
+	if err != nil {
+		return err
+	}
+	for _, h := range hits {
+		v.Hits = append(v.Hits, foundHit{h, s.hitAt(h)})
+	}
+	if len(v.Hits) == 1 && v.Hits[0].Href != "" {
+		http.Redirect(w, r, v.Hits[0].Href, http.StatusSeeOther)
+		return nil
+	}
+	return q.render(w, r, "find", v)
+}
+
+// hitAt is the page about a hit.
+func (s *surface) hitAt(h ledger.Hit) string {
+	id := url.PathEscape(h.ID)
+	search := func(key string) string { return s.base + "/deliveries?" + url.Values{key: {h.ID}}.Encode() }
+	switch h.Kind {
+	case ledger.HitDelivery, ledger.HitAttempt:
+		return s.base + "/deliveries/" + id
+	case ledger.HitEvent:
+		return s.base + "/events/" + id
+	case ledger.HitEndpoint:
+		return search("endpoint")
+	case ledger.HitHost:
+		return search("host")
+	case ledger.HitReference:
+		return search("ref")
+	case ledger.HitPartner:
+		return s.pageIf("/partners/", id)
+	case ledger.HitOrder:
+		return s.pageIf("/orders/", id)
+	case ledger.HitReplay:
+		return s.pageIf("/replays/", id)
+	}
+	return ""
+}
+
+// pageIf is a page if the surface has pages of its kind.
+func (s *surface) pageIf(kind, id string) string {
+	for _, rt := range s.routes {
+		if strings.HasPrefix(rt.pattern, "GET "+s.base+kind+"{") {
+			return s.base + kind + id
+		}
+	}
+	return ""
+}
