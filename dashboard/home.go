@@ -26,7 +26,7 @@ type overviewView struct {
 }
 
 // ChangeRows are the changes in words.
-func (v overviewView) ChangeRows() []changeRow { return changeRows(v.Changes.Value) }
+func (v overviewView) ChangeRows() []changeRow { return changeRows(v.Changes.Value, overviewChanges) }
 
 // PartnerPath is the page of a partner.
 func (v overviewView) PartnerPath(code string) string { return partnerPath(code) }
@@ -40,8 +40,10 @@ type stageView struct {
 	Figures     []figure
 }
 
-// overviewChanges is how many changes the first page lists.
-const overviewChanges = 8
+const (
+	overviewChanges = 8   // rows of the first page
+	readChanges     = 100 // that are read for them
+)
 
 // opsHome answers "is it us or them?" first.
 func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) error {
@@ -61,7 +63,7 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 		},
 		func() {
 			v.Changes = recall(ctx, s.memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
-				return s.Ledger.RecentChanges(ctx, overviewChanges)
+				return s.Ledger.RecentChanges(ctx, readChanges)
 			})
 		},
 	)

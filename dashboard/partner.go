@@ -128,7 +128,7 @@ func (s *surface) readPartner(ctx context.Context, code string, v *partnerView) 
 		},
 		func() {
 			v.Changes = recall(ctx, s.memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
-				return s.Ledger.PartnerChanges(ctx, scope, code, partnerChanges)
+				return s.Ledger.PartnerChanges(ctx, scope, code, readChanges)
 			})
 		},
 	)
@@ -155,7 +155,7 @@ func (s *surface) endpointPanels(ctx context.Context, code string) ([]endpointPa
 
 // ChangeRows are the changes in words.
 func (v partnerView) ChangeRows() []changeRow {
-	rows := changeRows(v.Changes.Value)
+	rows := changeRows(v.Changes.Value, partnerChanges)
 	for i := range rows {
 		rows[i].Partner, rows[i].Href = "", ""
 		rows[i].Did = strings.TrimSuffix(rows[i].Did, " of")

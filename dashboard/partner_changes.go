@@ -17,6 +17,7 @@ type changeRow struct {
 	Partner string // empty: it concerns none
 	Href    string // of the partner
 	Tone    string // of its dot
+	Before  int    // so many times the same just before
 }
 
 // actors are those who act without being a person.
@@ -32,9 +33,10 @@ var acts = map[string]string{
 	"secret.activate": "activated a secret of", "secret.revoke": "revoked a secret of", "rate.set": "set the rate of",
 }
 
-func changeRows(entries []partners.AuditEntry) []changeRow {
-	rows := make([]changeRow, len(entries))
-	for i, e := range entries {
+// changeRows are the newest changes, at most limit; what was done again and
+// again to the same is one row.
+func changeRows(entries []partners.AuditEntry, limit int) (rows []changeRow) {
+	for _, e := range entries {
 		row := changeRow{At: e.At, Who: e.Actor, Did: acts[e.Action], Target: e.Target, Detail: e.Detail, Partner: e.PartnerCode}
 		if name, ok := actors[e.Actor]; ok {
 			row.Who = name
@@ -54,7 +56,14 @@ func changeRows(entries []partners.AuditEntry) []changeRow {
 		case strings.HasSuffix(e.Action, ".enable"), strings.HasSuffix(e.Action, ".resume"), strings.HasSuffix(e.Action, ".create"), strings.HasSuffix(e.Action, ".close-breaker"):
 			row.Tone = "good"
 		}
-		rows[i] = row
+		if n := len(rows); n > 0 && rows[n-1].Who == row.Who && rows[n-1].Did == row.Did && rows[n-1].Target == row.Target && rows[n-1].Partner == row.Partner {
+			rows[n-1].Before++
+			continue
+		}
+		if len(rows) == limit {
+			break
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
