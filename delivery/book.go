@@ -40,12 +40,16 @@ type Filter struct {
 	Type         webhook.Type
 	StatusCode   int
 	ErrorClass   webhook.ErrorClass
-	Reference    string // an event id or an object id
-	ReplayID     string // made by this bulk replay
+	Reference    string   // an event id or an object id
+	ReplayID     string   // made by this bulk replay
+	IDs          []string // these deliveries, at most MaxFilterIDs
 	Since, Until time.Time
 	Cursor       string // list what is older than this delivery
 	Limit        int
 }
+
+// MaxFilterIDs is how many deliveries a filter names at most.
+const MaxFilterIDs = 2000
 
 // EventFilter narrows a list of events. Empty fields do not.
 type EventFilter struct {

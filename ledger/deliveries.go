@@ -94,6 +94,9 @@ func (t *text) narrow(f delivery.Filter) {
 	t.equal("d.endpoint_id", f.EndpointID)
 	t.equal("d.webhook_type", string(f.Type))
 	t.equal("d.last_class", string(f.ErrorClass))
+	if len(f.IDs) > 0 {
+		list(t.add(" AND d.id IN "), f.IDs)
+	}
 	if f.ReplayID != "" {
 		t.add(" AND d.id IN (SELECT new_id FROM replay_items WHERE replay_id = ? AND new_id <> '')", f.ReplayID)
 	}

@@ -18,6 +18,15 @@ import (
 // sending it again. The list is read and written a page at a time, so that
 // nobody else waits for it; the replay exists when its list is whole.
 func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay) (delivery.Replay, error) {
+	return l.StartReplayIn(ctx, Everything(), r)
+}
+
+// StartReplayIn is StartReplay for somebody who may replay what the scope
+// holds, whatever the filter says. A partner's replay is seen in its scope.
+func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay) (made delivery.Replay, err error) {
+	if r.Filter, err = s.confine(r.Filter); err != nil {
+		return r, err
+	}
 	filter, err := json.Marshal(r.Filter)
 	if err != nil {
 		return r, err
@@ -47,8 +56,8 @@ func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay) (delivery.R
 		}
 		position += len(page)
 	}
-	_, err = l.write.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at)
-		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, micros(r.CreatedAt))
+	_, err = l.write.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at, partner_code)
+		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0, $8)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, micros(r.CreatedAt), s.partner)
 	return r, l.broken(err)
 }
 
@@ -65,7 +74,14 @@ func scanReplay(scan func(...any) error) (r delivery.Replay, err error) {
 
 // Replay returns one replay with its progress, or NotFound.
 func (l *Ledger) Replay(ctx context.Context, id string) (r delivery.Replay, err error) {
-	r, err = scanReplay(l.read.QueryRowContext(ctx, "SELECT "+replayColumns+" FROM replays WHERE id = $1", id).Scan)
+	return l.ReplayIn(ctx, Everything(), id)
+}
+
+// ReplayIn is Replay of what was started in the scope: an operator sees all,
+// a partner's people see their own.
+func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.Replay, err error) {
+	t := new(text).add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).within(s, "partner_code")
+	r, err = scanReplay(l.read.QueryRowContext(ctx, t.String(), t.args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, webhook.NotFound("replay", id)
 	}
@@ -142,7 +158,13 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 
 // Replays lists replays, newest first, without their progress.
 func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found []delivery.Replay, next string, err error) {
-	t := new(text).add("SELECT "+replayColumns+" FROM replays WHERE id < ? ORDER BY id DESC LIMIT ?", before(cursor, time.Time{}, webhook.ReplayPrefix), limit+1)
+	return l.ReplaysIn(ctx, Everything(), cursor, limit)
+}
+
+// ReplaysIn is Replays of what was started in the scope.
+func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
+	t := new(text).add("SELECT "+replayColumns+" FROM replays WHERE id < ?", before(cursor, time.Time{}, webhook.ReplayPrefix)).within(s, "partner_code")
+	t.add(" ORDER BY id DESC LIMIT ?", limit+1)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		r, err := scanReplay(rows.Scan)
 		found = append(found, r)

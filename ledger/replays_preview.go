@@ -31,6 +31,14 @@ func (t *text) replayable(f delivery.Filter, after string) *text {
 // PreviewReplay tells what a replay of f would be. Up to 10,000 deliveries are
 // counted exactly, more in hundreds as far as that takes no second.
 func (l *Ledger) PreviewReplay(ctx context.Context, f delivery.Filter) (p delivery.ReplayPreview, err error) {
+	return l.PreviewReplayIn(ctx, Everything(), f)
+}
+
+// PreviewReplayIn is PreviewReplay of what the scope holds.
+func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter) (p delivery.ReplayPreview, err error) {
+	if f, err = s.confine(f); err != nil {
+		return p, err
+	}
 	for _, part := range []func(context.Context, delivery.Filter, *delivery.ReplayPreview) error{
 		l.previewGroups, l.previewCount, l.previewWarnings, l.previewSample,
 	} {

@@ -1,5 +1,10 @@
 package ledger
 
+import (
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
 // Scope is whose rows a reader may see. It is part of every query made for a
 // page and stands in its WHERE, apart from whatever the reader filters by. The
 // zero Scope sees nothing.
@@ -23,4 +28,16 @@ func (t *text) within(s Scope, column string) *text {
 		return t
 	}
 	return t.add(" AND "+column+" = ? AND "+column+" <> ''", s.partner)
+}
+
+// confine puts the scope's partner into f, whose own one must be that or none.
+func (s Scope) confine(f delivery.Filter) (delivery.Filter, error) {
+	if s.everything {
+		return f, nil
+	}
+	if s.partner == "" || f.PartnerCode != "" && f.PartnerCode != s.partner {
+		return f, webhook.NotFound("partner", f.PartnerCode)
+	}
+	f.PartnerCode = s.partner
+	return f, nil
 }
