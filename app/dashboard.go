@@ -21,7 +21,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) error {
 	}
 	pages, err := dashboard.New(dashboard.Options{
 		Ledger: a.ledger, Box: a.box, Queue: a.queue, Metrics: a.webMetrics, Log: a.log, Version: a.version,
-		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(),
+		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), KeyID: a.keys.activeID(),
 		Settings: settings, Health: a.health, Slots: a.slots, SendMail: sendMail,
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
 	})

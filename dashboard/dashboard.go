@@ -36,6 +36,8 @@ type Options struct {
 	// Secure says that the public URL is https, so that cookies are Secure on
 	// every listener.
 	Secure bool
+	// KeyID is the active signing key, which notifications of orders are signed with.
+	KeyID string
 	// PublicURL is how partners reach the gateway, without a slash at its end.
 	PublicURL string
 	// SendMail hands a text to a mail server; nil: there is none, and links are

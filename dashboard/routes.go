@@ -1,6 +1,9 @@
 package dashboard
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // page answers a request or returns an error before it has begun to: a
 // *webhook.Error is shown in its words, any other as a fault of ours.
@@ -26,7 +29,7 @@ const (
 
 // opsRoutes are the operators' pages. The first ones are of every surface.
 func (s *surface) opsRoutes() []route {
-	return append(append(s.sharedRoutes(), s.partnerRoutes()...),
+	return append(slices.Concat(s.sharedRoutes(), s.partnerRoutes(), s.orderRoutes()),
 		route{"GET /ops", mayRead, s.opsHome},
 		route{"GET /ops/mailbox", mayAct, s.mailboxPage},
 		route{"GET /ops/system", mayRead, s.systemPage},
@@ -45,7 +48,7 @@ func (s *surface) portalRoutes() []route {
 
 // sharedRoutes are what both surfaces answer.
 func (s *surface) sharedRoutes() []route {
-	return append(append(s.peopleRoutes(), s.deliveryRoutes()...), []route{
+	return append(slices.Concat(s.peopleRoutes(), s.deliveryRoutes(), s.replayRoutes()), []route{
 		{"GET " + s.base + "/{$}", mayAnyone, s.dropSlash},
 		{"GET " + s.base + "/static/{name}", mayAnyone, s.staticFile},
 		{"POST " + s.base + "/preferences", mayAnyone, s.savePreferences},

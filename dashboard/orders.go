@@ -1,0 +1,94 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ledgerhook/orders"
+	"ledgerhook/webhook"
+)
+
+func (s *surface) orderRoutes() []route {
+	return []route{
+		{"GET /ops/orders", mayRead, s.ordersPage},
+		{"GET /ops/orders/{id}", mayRead, s.orderPage},
+		{"POST /ops/orders/{id}/move", mayAct, s.moveOrder},
+	}
+}
+
+// ordersView lists orders, newest first.
+type ordersView struct {
+	Orders  fact[orderList]
+	Filters []field
+	Problem string
+	Pager   pager
+}
+
+type orderList struct {
+	found []orders.Order
+	next  string
+}
+
+// Found are the orders, newest first.
+func (l orderList) Found() []orders.Order { return l.found }
+
+// Empty reports whether the list was read and holds nothing.
+func (v ordersView) Empty() bool { return v.Orders.Fresh && len(v.Orders.Value.found) == 0 }
+
+const ordersPageSize = 50
+
+// orderPills are the states of an order.
+var orderPills = map[orders.Status]pill{
+	orders.StatusAwaitingPayment:         {"idle", "awaiting payment"},
+	orders.StatusPaymentCompleted:        {"busy", "payment completed"},
+	orders.StatusProcessingTokenTransfer: {"busy", "processing token transfer"},
+	orders.StatusSuccess:                 {"good", "success"},
+	orders.StatusFail:                    {"bad", "fail"},
+	orders.StatusError:                   {"warn", "error"},
+}
+
+// OrderPill is the state of an order.
+func (q *request) OrderPill(status orders.Status) pill { return orderPills[status] }
+
+func (s *surface) ordersPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	query := r.URL.Query()
+	f := orders.Filter{PartnerCode: strings.TrimSpace(query.Get("partner")), Status: orders.Status(query.Get("status")),
+		Reference: strings.TrimSpace(query.Get("ref")), Cursor: query.Get("cursor"), Limit: ordersPageSize}
+	v := ordersView{Filters: orderFilters(query)}
+	if f.Status != "" && !f.Status.Known() {
+		return webhook.Invalid("status", "must be one of the statuses of an order")
+	}
+	if f.Cursor != "" {
+		if err := webhook.CheckID("cursor", webhook.OrderPrefix, f.Cursor); err != nil {
+			return err
+		}
+	}
+	if since := strings.TrimSpace(query.Get("since")); since != "" {
+		if err := readMoment(&f.Since, "since", since, q.Now); err != nil {
+			v.Problem = q.queryProblem(err)
+			return q.renderStatus(w, r, http.StatusBadRequest, "orders", v)
+		}
+		f.Since = f.Since.Truncate(time.Second)
+	}
+	v.Orders = recall(r.Context(), s.memory, "orders/"+query.Encode(), func(ctx context.Context) (l orderList, err error) {
+		l.found, l.next, err = s.Ledger.Orders(ctx, f)
+		return l, err
+	})
+	v.Pager = pagerOf(r.URL, v.Orders.Value.next)
+	return q.render(w, r, "orders", v)
+}
+
+func orderFilters(query url.Values) []field {
+	status := field{Name: "status", Label: "Status", Type: "select", Options: []option{{Label: "any"}}}
+	for _, each := range orders.Statuses {
+		status.Options = append(status.Options, option{string(each), orderPills[each].Word, query.Get("status") == string(each)})
+	}
+	return []field{
+		{Name: "partner", Label: "Partner", Value: query.Get("partner")}, status,
+		{Name: "ref", Label: "Order id or externalOrderId", Value: query.Get("ref"), Mono: true},
+		{Name: "since", Label: "Since (UTC)", Value: query.Get("since"), Hint: "14:00, 24h or 2026-01-31"},
+	}
+}

@@ -1,0 +1,180 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+
+	"ledgerhook/delivery"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// replayView is one replay: how far it is and what became of its deliveries.
+type replayView struct {
+	Replay  fact[delivery.Replay]
+	Figures []figure
+	Bar     template.HTML
+	Parts   []replayPart
+	History fact[[]partners.AuditEntry]
+	Done    string
+	Twice   bool // the form had been sent before
+}
+
+// replayPart is a share of a replay's deliveries.
+type replayPart struct {
+	Tone, Name, Means string
+	Count             int
+}
+
+// replayMoves are what a replay of a state allows.
+var replayMoves = map[delivery.ReplayState][]string{
+	delivery.ReplayRunning: {"pause", "cancel"},
+	delivery.ReplayPaused:  {"resume", "cancel"},
+	delivery.ReplayStopped: {"resume", "cancel"},
+}
+
+// Can reports whether the replay's state allows a move.
+func (v replayView) Can(move string) bool {
+	return v.Replay.Fresh && slices.Contains(replayMoves[v.Replay.Value.State], move)
+}
+
+var replayDone = map[string]string{
+	"start": words("The replay is started."), "pause": words("The replay is paused."),
+	"resume": words("The replay goes on."), "cancel": words("The replay is cancelled. What was queued already is still sent."),
+}
+
+func (s *surface) replayPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	id := r.PathValue("id")
+	if webhook.CheckID("id", webhook.ReplayPrefix, id) != nil {
+		return webhook.NotFound("replay", id)
+	}
+	done := r.URL.Query().Get("done")
+	v := replayView{Twice: done == "again"}
+	if text := replayDone[done]; text != "" {
+		v.Done = q.T(text)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
+	defer cancel()
+	scope := q.scope()
+	together(
+		func() {
+			v.Replay = recall(ctx, s.memory, "replay/"+scope.Partner()+"/"+id, func(ctx context.Context) (delivery.Replay, error) {
+				return s.Ledger.ReplayIn(ctx, scope, id)
+			})
+		},
+		func() {
+			v.History = recall(ctx, s.memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]partners.AuditEntry, error) {
+				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: scope.Partner(), Limit: 20})
+				return found, err
+			})
+		},
+	)
+	if webhook.KindOf(v.Replay.Err) == webhook.KindNotFound || !v.Replay.Known {
+		return v.Replay.Err
+	}
+	v.Parts = q.replayParts(v.Replay.Value)
+	v.Bar = drawParts(v.Parts, v.Replay.Value.Total)
+	v.Figures = q.replayFigures(v.Replay)
+	return q.render(w, r, "replay", v)
+}
+
+// replayFigures are the words that must not be mixed up: queued, sent, answered.
+func (q *request) replayFigures(f fact[delivery.Replay]) []figure {
+	of := func(label, note string, n func(delivery.ReplayProgress) int) figure {
+		shown := figureOf(label, f, func(r delivery.Replay) string { return formatNumber(n(r.Progress)) })
+		shown.Note = note
+		return shown
+	}
+	total := figureOf(q.T("On the list"), f, func(r delivery.Replay) string { return formatNumber(r.Total) })
+	total.Note = q.T("frozen when it was started")
+	failed := of(q.T("Given up"), q.T("ended without success"), func(p delivery.ReplayProgress) int { return p.Failed })
+	if f.Fresh && f.Value.Progress.Failed > 0 {
+		failed.Tone = "bad"
+	}
+	return []figure{
+		total,
+		of(q.T("Queued for sending"), q.T("became a new delivery"), func(p delivery.ReplayProgress) int { return p.Queued }),
+		of(q.T("Sent"), q.T("at least one attempt has ended"), func(p delivery.ReplayProgress) int { return p.Sent }),
+		of(q.T("Answered 2xx"), q.T("the newest attempt"), func(p delivery.ReplayProgress) int { return p.Answered }),
+		failed,
+	}
+}
+
+func (q *request) replayParts(r delivery.Replay) []replayPart {
+	p := r.Progress
+	return []replayPart{
+		{"good", q.T("Done"), q.T("delivered and acknowledged"), p.Delivered},
+		{"warn", q.T("Failing"), q.T("at least one attempt failed, more follow"), p.Failing},
+		{"bad", q.T("Given up"), q.T("ended without success"), p.Failed},
+		{"busy", q.T("In the queue"), q.T("queued, and no attempt has ended yet"), p.Waiting},
+		{"idle", q.T("Skipped"), q.T("delivered meanwhile, still under way, or past sending"), p.Skipped},
+		{"open", q.T("Not queued yet"), q.T("waits for its turn on the list"), p.Open},
+	}
+}
+
+// drawParts is one bar of the parts; the table beside it says the same.
+func drawParts(parts []replayPart, total int) template.HTML {
+	var b strings.Builder
+	b.WriteString(`<svg class="parts" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="track" width="1000" height="14"/>`)
+	x := 0.0
+	for _, p := range parts {
+		if p.Count == 0 || total == 0 || p.Tone == "open" {
+			continue
+		}
+		width := 1000 * float64(p.Count) / float64(total)
+		fmt.Fprintf(&b, `<rect class="plot %s" x="%.1f" width="%.1f" height="14"/>`, p.Tone, x, max(width, 3))
+		x += width
+	}
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String())
+}
+
+// FailureWords is a class of failures in words; empty: they ended unsent.
+func (q *request) FailureWords(class webhook.ErrorClass) string {
+	switch class {
+	case "":
+		return q.T("never sent")
+	case webhook.ErrorHTTP4xx, webhook.ErrorHTTP5xx, webhook.ErrorRedirect, webhook.ErrorBadAck:
+		return string(class)
+	}
+	if text, ok := classWords[class]; ok {
+		return q.T(text)
+	}
+	return string(class)
+}
+
+// ActWords is an entry of a replay's history: what was done, and who did it.
+func (q *request) ActWords(e partners.AuditEntry) string {
+	text := map[string]string{
+		"replay.start": words("%s started it"), "replay.pause": words("%s paused it"), "replay.resume": words("%s let it go on"), "replay.cancel": words("%s cancelled it"),
+	}[e.Action]
+	name := strings.TrimPrefix(e.Actor, q.User.PartnerCode+"/")
+	if text == "" {
+		return name + " " + e.Action
+	}
+	return q.T(text, name)
+}
+
+// moveReplay does what a button says: it brings a replay to a state.
+func (s *surface) moveReplay(verb string, to delivery.ReplayState) page {
+	return func(w http.ResponseWriter, r *http.Request, q *request) error {
+		id := r.PathValue("id")
+		if _, err := s.Ledger.ReplayIn(r.Context(), q.scope(), id); err != nil {
+			return err
+		}
+		if err := s.Ledger.MoveReplay(r.Context(), id, to); err != nil {
+			return err
+		}
+		by := q.audit("replay." + verb)
+		by.Target = id
+		if err := s.Ledger.Audit(context.WithoutCancel(r.Context()), by); err != nil {
+			return err
+		}
+		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done="+verb, http.StatusSeeOther)
+		return nil
+	}
+}

@@ -1,0 +1,245 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// draftView is a replay that is not started yet: what it would be and what
+// somebody should know before.
+type draftView struct {
+	Draft    draft
+	Filter   delivery.Filter
+	Preview  fact[delivery.ReplayPreview] // not Known: nothing was asked for yet
+	Sample   []sampleRow
+	Warnings []notice
+	Problem  string
+	Form     string // one-time token
+	Rate     int
+	Reason   string
+	Ready    []tab
+}
+
+// sampleRow is one delivery of a draft's sample.
+type sampleRow struct {
+	delivery.Placed
+	State  pill
+	Result string
+}
+
+// typedAbove is the number of deliveries above which it has to be typed.
+const typedAbove = 100
+
+// FrozenAt is the time of the draft as its form carries it.
+func (v draftView) FrozenAt() string { return v.Draft.At.Format(time.RFC3339Nano) }
+
+// FrozenIDs are the chosen deliveries as the form carries them.
+func (v draftView) FrozenIDs() string { return strings.Join(v.Draft.IDs, " ") }
+
+// Startable reports whether there is something to start.
+func (v draftView) Startable() bool {
+	return v.Preview.Fresh && v.Preview.Value.Count > 0 && v.Preview.Value.Count <= delivery.MaxReplay
+}
+
+// TooMany reports whether a replay takes less than this.
+func (v draftView) TooMany() bool {
+	return v.Preview.Fresh && v.Preview.Value.Count > delivery.MaxReplay
+}
+
+// Typed reports whether the number has to be typed.
+func (v draftView) Typed() bool { return v.Preview.Value.Count > typedAbove }
+
+// Max is how many deliveries a replay takes.
+func (v draftView) Max() int { return delivery.MaxReplay }
+
+// MaxRate is how many deliveries a second it may send.
+func (v draftView) MaxRate() int { return delivery.MaxReplayRate }
+
+// Lasts is how long queueing takes at the rate that is set.
+func (v draftView) Lasts() string {
+	return formatDuration(max(time.Second, time.Duration(v.Preview.Value.Count/max(1, v.Rate))*time.Second))
+}
+
+// countWords is a number of deliveries as far as it can be relied on.
+func (q *request) countWords(p delivery.ReplayPreview) string {
+	n := formatNumber(p.Count)
+	switch {
+	case p.Count > delivery.MaxReplay:
+		return q.T("more than %s deliveries", formatNumber(delivery.MaxReplay))
+	case p.CountIs == delivery.CountAbout:
+		return q.T("about %s deliveries", n)
+	case p.CountIs == delivery.CountAtLeast:
+		return q.T("at least %s deliveries", n)
+	case p.Count == 1:
+		return q.T("1 delivery")
+	}
+	return q.T("%s deliveries", n)
+}
+
+// CountWords is the number of a preview in words.
+func (q *request) CountWords(p delivery.ReplayPreview) string { return q.countWords(p) }
+
+// draftPage shows the draft of a search in the address, or asks for one.
+func (s *surface) draftPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	if !r.URL.Query().Has("q") {
+		return q.render(w, r, "replay_new", draftView{Ready: q.readyDrafts()})
+	}
+	return s.showDraft(w, r, q, url.Values{"q": r.URL.Query()["q"]}, draftView{})
+}
+
+// draftReplay shows the draft of what was chosen on another page.
+func (s *surface) draftReplay(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	if r.PostForm.Has("id") || r.PostForm.Has("filter") || r.PostForm.Has("of") {
+		return s.showDraft(w, r, q, r.PostForm, draftView{})
+	}
+	return s.showDraft(w, r, q, r.PostForm, draftView{Problem: q.T("Nothing is chosen. Tick some deliveries, or search.")})
+}
+
+// showDraft renders a draft; v holds what is already known of the form.
+func (s *surface) showDraft(w http.ResponseWriter, r *http.Request, q *request, form url.Values, v draftView) error {
+	v.Ready, v.Form = q.readyDrafts(), newFormToken()
+	if v.Rate == 0 {
+		v.Rate = delivery.DefaultReplayRate
+	}
+	status := http.StatusOK
+	if v.Problem != "" {
+		status = http.StatusBadRequest
+	}
+	var wrong *queryError
+	var err error
+	if v.Draft, err = q.readDraft(form); err == nil && !(v.Problem != "" && v.Draft.empty()) {
+		v.Filter, err = s.draftFilter(r.Context(), q, &v.Draft)
+		if err == nil {
+			var preview delivery.ReplayPreview
+			preview, err = s.Ledger.PreviewReplayIn(r.Context(), q.scope(), v.Filter)
+			v.Preview = fact[delivery.ReplayPreview]{Value: preview, At: q.Now, Known: err == nil, Fresh: err == nil}
+		}
+	}
+	switch {
+	case errors.As(err, &wrong):
+		v.Problem, status = q.queryProblem(err), http.StatusBadRequest
+	case err != nil:
+		return err
+	}
+	for _, d := range v.Preview.Value.Sample {
+		v.Sample = append(v.Sample, sampleRow{d, stateOf(d.Shown(d.Window)), resultWords(q.T, d.Last)})
+	}
+	v.Warnings = q.replayWarnings(v.Preview.Value)
+	return q.renderStatus(w, r, status, "replay_new", v)
+}
+
+func (d draft) empty() bool { return d.Typed == "" && len(d.IDs) == 0 && d.Of == "" }
+
+// replayWarnings says what somebody should know before.
+func (q *request) replayWarnings(p delivery.ReplayPreview) (all []notice) {
+	w := p.Warnings
+	for _, each := range []struct {
+		n    int
+		tone string
+		text string
+	}{
+		{w.Delivered, "warn", words("%s were delivered already: their receiver gets them twice, with the same webhook-id.")},
+		{w.URLChanged, "info", words("%s ended before their endpoint's URL was changed: they go to the new one.")},
+		{w.SecretRotated, "info", words("%s ended before the signing secret was rotated: they are signed with the secrets of now.")},
+		{w.Retrying, "info", words("%s have another delivery under way: they are skipped.")},
+		{w.Removed, "info", words("%s were for an endpoint that is removed: they are skipped.")},
+	} {
+		if each.n == 0 {
+			continue
+		}
+		text := q.T(each.text, formatNumber(each.n))
+		if p.Count > w.Checked {
+			text = q.T("Of the newest %s:", formatNumber(w.Checked)) + " " + text
+		}
+		all = append(all, notice{each.tone, text})
+	}
+	return all
+}
+
+// startReplay starts what a draft showed. The same form sent again leads to
+// the replay that it made.
+func (s *surface) startReplay(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	form := r.PostForm
+	id, again, err := s.Ledger.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
+		made, err := s.madeOf(r.Context(), q, form)
+		return made.ID, err
+	})
+	if err == nil && !again {
+		by := q.audit("replay.start")
+		by.Target, by.Detail = id, form.Get("reason")
+		err = s.Ledger.Audit(context.WithoutCancel(r.Context()), by)
+	}
+	switch {
+	case err == nil && again:
+		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=again", http.StatusSeeOther)
+		return nil
+	case err == nil:
+		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=start", http.StatusSeeOther)
+		return nil
+	}
+	var wrong *queryError
+	v := draftView{Reason: form.Get("reason")}
+	v.Rate, _ = strconv.Atoi(form.Get("rate"))
+	if errors.As(err, &wrong) {
+		v.Problem = q.queryProblem(err)
+	} else if v.Problem, _, err = q.problem(err); err != nil {
+		return err
+	}
+	return s.showDraft(w, r, q, form, v)
+}
+
+// madeOf checks a draft's form and starts its replay.
+func (s *surface) madeOf(ctx context.Context, q *request, form url.Values) (made delivery.Replay, err error) {
+	rate, err := strconv.Atoi(strings.TrimSpace(form.Get("rate")))
+	if err != nil || rate < 1 || rate > delivery.MaxReplayRate {
+		return made, wrongQuery(words("The rate must be a whole number from 1 to %s."), formatNumber(delivery.MaxReplayRate))
+	}
+	reason := strings.TrimSpace(form.Get("reason"))
+	if reason == "" {
+		return made, wrongQuery(words("Say why. The reason goes into the audit log."))
+	}
+	if err := partners.CheckText("reason", reason); err != nil {
+		return made, err
+	}
+	d, err := q.readDraft(form)
+	if err != nil {
+		return made, err
+	}
+	if d.empty() {
+		return made, wrongQuery(words("Nothing is chosen. Tick some deliveries, or search."))
+	}
+	filter, err := s.draftFilter(ctx, q, &d)
+	if err != nil {
+		return made, err
+	}
+	preview, err := s.Ledger.PreviewReplayIn(ctx, q.scope(), filter)
+	if err != nil {
+		return made, err
+	}
+	typed := strings.NewReplacer(",", "", " ", "", ".", "").Replace(form.Get("count"))
+	if preview.Count > typedAbove && typed != strconv.Itoa(preview.Count) {
+		return made, wrongQuery(words("Type the number of deliveries, %s, to show that you mean so many."), formatNumber(preview.Count))
+	}
+	made, err = s.Ledger.StartReplayIn(ctx, q.scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now})
+	if err != nil {
+		return made, fmt.Errorf("start the replay: %w", err)
+	}
+	return made, nil
+}

@@ -1,0 +1,135 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// The pages of bulk replays: /ops/replays for operators, /portal/recover for a
+// partner's people, who see and replay their own. Both are the same functions;
+// the scope of who asks goes into every query of the ledger.
+
+func (s *surface) replayRoutes() []route {
+	at := s.replaysPath()
+	return []route{
+		{"GET " + at, mayRead, s.replaysPage},
+		{"GET " + at + "/new", mayAct, s.draftPage},
+		{"POST " + s.base + "/replays", mayAct, s.draftReplay},
+		{"POST " + at + "/start", mayAct, s.startReplay},
+		{"GET " + at + "/{id}", mayRead, s.replayPage},
+		{"POST " + at + "/{id}/pause", mayAct, s.moveReplay("pause", delivery.ReplayPaused)},
+		{"POST " + at + "/{id}/resume", mayAct, s.moveReplay("resume", delivery.ReplayRunning)},
+		{"POST " + at + "/{id}/cancel", mayAct, s.moveReplay("cancel", delivery.ReplayCancelled)},
+	}
+}
+
+// replaysPath is where the surface's replays are.
+func (s *surface) replaysPath() string {
+	if s.name == opsSurface {
+		return "/ops/replays"
+	}
+	return "/portal/recover"
+}
+
+// ReplaysPath is where the surface's replays are.
+func (q *request) ReplaysPath() string { return q.surface.replaysPath() }
+
+// replaysView lists the replays that were started, newest first.
+type replaysView struct {
+	Replays fact[replayList]
+	Pager   pager
+	Ready   []tab // searches that are one click away
+}
+
+type replayList struct {
+	found []delivery.Replay
+	next  string
+}
+
+// Found are the replays, newest first.
+func (l replayList) Found() []delivery.Replay { return l.found }
+
+// Empty reports whether the list was read and holds nothing.
+func (v replaysView) Empty() bool { return v.Replays.Fresh && len(v.Replays.Value.found) == 0 }
+
+const replaysPageSize = 50
+
+func (s *surface) replaysPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	cursor := r.URL.Query().Get("cursor")
+	if cursor != "" {
+		if err := webhook.CheckID("cursor", webhook.ReplayPrefix, cursor); err != nil {
+			return err
+		}
+	}
+	scope := q.scope()
+	list := recall(r.Context(), s.memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) (l replayList, err error) {
+		l.found, l.next, err = s.Ledger.ReplaysIn(ctx, scope, cursor, replaysPageSize)
+		return l, err
+	})
+	return q.render(w, r, "replays", replaysView{Replays: list, Pager: pagerOf(r.URL, list.Value.next), Ready: q.readyDrafts()})
+}
+
+// readyDrafts are the searches that most replays begin with.
+func (q *request) readyDrafts() (tabs []tab) {
+	for _, each := range []struct{ title, query string }{
+		{words("Failed in the last hour"), "state:exhausted since:1h"}, {words("Failed in the last 24 hours"), "state:exhausted since:24h"},
+		{words("Failed in the last 7 days"), "state:exhausted since:7d"},
+	} {
+		tabs = append(tabs, tab{Title: q.T(each.title), Href: draftAt(q.ReplaysPath(), each.query)})
+	}
+	return tabs
+}
+
+// replayPill is the state of a replay.
+func replayPill(state delivery.ReplayState) pill {
+	return map[delivery.ReplayState]pill{
+		delivery.ReplayRunning:   {"busy", words("running")},
+		delivery.ReplayPaused:    {"warn", words("paused")},
+		delivery.ReplayStopped:   {"bad", words("stopped itself")},
+		delivery.ReplayCancelled: {"idle", words("cancelled")},
+		delivery.ReplayFinished:  {"good", words("all queued")},
+	}[state]
+}
+
+// ReplayPill is the state of a replay.
+func (q *request) ReplayPill(state delivery.ReplayState) pill { return replayPill(state) }
+
+// FilterWords says what a replay was made of, as a search is typed.
+func (q *request) FilterWords(f delivery.Filter) string {
+	var terms []string
+	add := func(key, value string) {
+		if value != "" {
+			terms = append(terms, key+":"+value)
+		}
+	}
+	if n := len(f.IDs); n > 0 {
+		terms = append(terms, q.T("%s chosen deliveries", formatNumber(n)))
+	}
+	if f.PartnerCode != "" && q.Ops() {
+		add("partner", f.PartnerCode)
+	}
+	add("replay", f.ReplayID)
+	add("endpoint", f.EndpointID)
+	add("state", string(f.State))
+	add("type", string(f.Type))
+	add("class", string(f.ErrorClass))
+	if f.StatusCode != 0 {
+		add("code", strconv.Itoa(f.StatusCode))
+	}
+	add("ref", f.Reference)
+	for _, bound := range []struct {
+		key string
+		at  time.Time
+	}{{"since", f.Since}, {"until", f.Until}} {
+		if !bound.at.IsZero() {
+			add(bound.key, bound.at.UTC().Format("2006-01-02T15:04:05"))
+		}
+	}
+	return strings.Join(terms, "  ")
+}
