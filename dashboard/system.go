@@ -22,8 +22,15 @@ type systemView struct {
 	Breakers fact[[]ledger.PartnerWindows]
 	Settings []Setting
 	Build    []buildFact
-	Wrong    []ledger.PartnerWindows // with an open breaker or held deliveries
+	Wrong    []heldBack
 }
+
+// heldBack is a partner with a breaker that is not closed, or held deliveries.
+type heldBack struct{ ledger.PartnerWindows }
+
+// Open and OnProbation count its endpoints with such a breaker.
+func (p heldBack) Open() int        { return p.Breakers[webhook.BreakerOpen] }
+func (p heldBack) OnProbation() int { return p.Breakers[webhook.BreakerHalfOpen] }
 
 // systemPage shows queues, workers, breakers and stores, the configuration and
 // the build. What cannot be read does not keep the rest from being seen.
@@ -42,8 +49,8 @@ func (s *surface) systemPage(w http.ResponseWriter, r *http.Request, q *request)
 		func() { lag = recall(ctx, s.memory, "system/lag", s.Ledger.RollupLag) },
 		func() { skew = recall(ctx, s.memory, "system/skew", s.Ledger.ClockSkew) },
 	)
-	for _, p := range v.Breakers.Value {
-		if p.Held > 0 || p.Breakers[webhook.BreakerOpen]+p.Breakers[webhook.BreakerHalfOpen] > 0 {
+	for _, windows := range v.Breakers.Value {
+		if p := (heldBack{windows}); p.Held > 0 || p.Open()+p.OnProbation() > 0 {
 			v.Wrong = append(v.Wrong, p)
 		}
 	}
