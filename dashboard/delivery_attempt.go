@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/hex"
-	"html/template"
 	"maps"
 	"slices"
 	"strconv"
@@ -162,7 +161,7 @@ func (q *request) attemptChart(d ledger.FoundDelivery, attempts []webhook.Attemp
 		marks = append(marks, mark{At: a.StartedAt, Tone: tone, Label: label, Title: "#" + strconv.Itoa(a.Number) + " " + formatTime(a.StartedAt) + ": " + result})
 	}
 	marks = append(marks, q.futureMarks(d, attempts, policy)...)
-	c := chart{Title: q.T("Attempts over time"), Head: []string{q.T("When"), q.T("What")}, SVG: template.HTML("")}
+	c := chart{Title: q.T("Attempts over time"), Head: []string{q.T("When"), q.T("What")}}
 	for _, m := range marks {
 		what := m.Title
 		if m.Future {

@@ -42,6 +42,9 @@ func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) 
 	if err := l.deleteQuotes(ctx, cutoff); err != nil {
 		return err
 	}
+	if err := l.deleteRefusals(ctx, cutoff); err != nil {
+		return err
+	}
 	return l.deleteKeys(ctx, now.Add(-max(keep, keyLife)))
 }
 
