@@ -15,8 +15,10 @@ import (
 )
 
 // StartReplay freezes the list of what f matches, newest last, and starts
-// sending it again. The list is read and written a page at a time, so that
-// nobody else waits for it; the replay exists when its list is whole.
+// sending it again. Of several deliveries of an event to an endpoint the newest
+// is sent, the others are skipped from the start. The list is read and written
+// a page at a time, so that nobody else waits for it; the replay exists when
+// its list is whole.
 func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay) (delivery.Replay, error) {
 	return l.StartReplayIn(ctx, Everything(), r)
 }
@@ -46,7 +48,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay) 
 		err := l.inTx(ctx, func(tx *sql.Tx) error {
 			t := new(text).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) VALUES ")
 			t.rows(len(page), func(i int) []any {
-				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", "", 0, ""}
+				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", page[i].outcome, 0, ""}
 			})
 			_, err := t.exec(ctx, l.batched(tx))
 			return err

@@ -122,29 +122,36 @@ func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delive
 	return err
 }
 
-// listed is a delivery on a replay's list.
-type listed struct{ deliveryID, endpointID string }
+// listed is a delivery on a replay's list, skipped or to be sent.
+type listed struct{ deliveryID, endpointID, outcome string }
 
 var errTooMany = errors.New("the filter matches more than a replay takes")
 
 // listReplayable reads what f matches, oldest first, a page at a time.
 func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter) (all []listed, err error) {
 	after := ""
+	newest := map[[2]string]int{} // of each event and endpoint, in all
 	for {
 		n := 0
-		t := new(text).add("SELECT d.id, d.endpoint_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
+		t := new(text).add("SELECT d.id, d.endpoint_id, d.event_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
 		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
 			var d listed
-			err := rows.Scan(&d.deliveryID, &d.endpointID)
+			var event string
+			err := rows.Scan(&d.deliveryID, &d.endpointID, &event)
+			to := [2]string{event, d.endpointID}
+			if older, twice := newest[to]; twice {
+				all[older].outcome = "skipped"
+			}
+			newest[to] = len(all)
 			all = append(all, d)
 			after, n = d.deliveryID, n+1
 			return err
 		})
-		if err != nil || n < replayPage {
-			return all, err
-		}
 		if len(all) > delivery.MaxReplay {
 			return nil, errTooMany
+		}
+		if err != nil || n < replayPage {
+			return all, err
 		}
 	}
 }

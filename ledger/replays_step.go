@@ -140,13 +140,11 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 	if err != nil {
 		return step, err
 	}
-	under := map[[2]string]bool{} // way, by event and endpoint: a list may hold an event and its retry by hand
 	became := map[int64]replayed{}
 	for _, item := range items[:min(len(items), replayStep)] {
 		w := b.windows[item.EndpointID]
-		to := [2]string{item.EventID, item.EndpointID}
 		switch {
-		case item.skip || under[to] || w.Removed:
+		case item.skip || w.Removed:
 			became[item.position] = replayed{"", "skipped"}
 			step.skipped++
 		case pace.RateRoom(b.now) > 0 && w.replayRoom(b.now) > 0:
@@ -155,7 +153,6 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 				return step, err
 			}
 			pace.Admit("", b.now)
-			under[to] = true
 			became[item.position] = replayed{newID, "admitted"}
 			step.admitted++
 		}
