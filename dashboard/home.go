@@ -205,9 +205,10 @@ func deliveriesOf(code string, state webhook.State) string {
 	return "/ops/deliveries?" + query.Encode()
 }
 
-// portalHome is the partners' first page.
-func (s *surface) portalHome(w http.ResponseWriter, r *http.Request, q *request) error {
-	return q.render(w, r, "home", nil)
+// portalHome leads to what needs the partner's attention.
+func (s *surface) portalHome(w http.ResponseWriter, r *http.Request, _ *request) error {
+	http.Redirect(w, r, s.base+"/deliveries", http.StatusSeeOther)
+	return nil
 }
 
 // percent spells a share of all to a tenth, never rounded up to all of it.
