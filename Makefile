@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fmt faults fairness
+.PHONY: build test lint fmt faults fairness screens bench-pages
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -14,6 +14,12 @@ faults: ## What is lost and doubled when everything fails, in a table.
 
 fairness: ## What partners that never answer do to one that does, and what a long outage costs.
 	go run ./bench/faults -fairness
+
+screens: ## The pictures of the documentation, in docs/screens.
+	CGO_ENABLED=0 .ci/with-servers go test -count=1 -run TestEveryPage ./app/browsertest -screens ../../docs/screens
+
+bench-pages: ## How long each page takes with 1,000,000 deliveries, in a table.
+	CGO_ENABLED=0 .ci/with-servers go test -count=1 -v -timeout 60m -run TestPages ./bench/pages -deliveries 1000000 -times
 
 lint: ## What a reviewer need not look for.
 	@unformatted=$$(gofmt -l .) && [ -z "$$unformatted" ] || { echo "run make fmt:" $$unformatted; exit 1; }

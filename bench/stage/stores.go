@@ -23,6 +23,7 @@ type Store struct {
 	ready   string    // in the output
 	quit    os.Signal // ends it at once
 	process *Process
+	Output  *Output // what it printed since its last start
 }
 
 const RedisPassword = "redis-password-of-the-test"
@@ -146,7 +147,7 @@ func (s *Store) Start() {
 			return ready || !p.Running()
 		})
 		if ready {
-			s.Port, s.process = port, p
+			s.Port, s.process, s.Output = port, p, printed
 			s.tb.Cleanup(s.Stop)
 			return
 		}

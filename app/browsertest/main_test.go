@@ -1,0 +1,49 @@
+package browsertest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"ledgerhook/bench/stage"
+)
+
+var screens = flag.String("screens", "", "a folder that gets the screenshots chosen for the documentation; empty: none")
+
+// chromium is the one browser of all tests; each works in a context of its
+// own, which shares no cookie with another's.
+var chromium context.Context
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	remove, err := stage.Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer remove()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, // which root cannot have; only pages of our own are opened
+		chromedp.WindowSize(width, height),
+		chromedp.Flag("lang", "en"),
+		chromedp.Flag("force-device-scale-factor", "1"),
+	)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	var end context.CancelFunc
+	chromium, end = chromedp.NewContext(allocator)
+	defer end()
+	if err := chromedp.Do(chromium); err != nil {
+		fmt.Fprintln(os.Stderr, "start the browser (Debian's package chromium, which \"make test\" installs):", err)
+		return 1
+	}
+	return m.Run()
+}
