@@ -50,7 +50,7 @@ func TestWhoHasNotSignedInIsLedToTheSignIn(t *testing.T) {
 	if resp, _ := ask(t, partner, "GET", s.ops.URL+"/ops/system", nil); resp.StatusCode != 303 {
 		t.Errorf("a partner's session at /ops: %d", resp.StatusCode)
 	}
-	if resp, _ := ask(t, partner, "GET", s.portal.URL+"/portal", nil); resp.StatusCode != 200 {
+	if resp, _ := ask(t, partner, "GET", s.portal.URL+"/portal/deliveries", nil); resp.StatusCode != 200 {
 		t.Errorf("at /portal: %d", resp.StatusCode)
 	}
 }
