@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fmt faults fairness screens bench-pages
+.PHONY: build test lint fmt faults fairness screens
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -17,9 +17,6 @@ fairness: ## What partners that never answer do to one that does, and what a lon
 
 screens: ## The pictures of the documentation, in docs/screens.
 	CGO_ENABLED=0 .ci/with-servers go test -count=1 -run TestEveryPage ./app/browsertest -screens ../../docs/screens
-
-bench-pages: ## How long each page takes with 1,000,000 deliveries, in a table.
-	CGO_ENABLED=0 .ci/with-servers go test -count=1 -v -timeout 60m -run TestPages ./bench/pages -deliveries 1000000 -times
 
 lint: ## What a reviewer need not look for.
 	@unformatted=$$(gofmt -l .) && [ -z "$$unformatted" ] || { echo "run make fmt:" $$unformatted; exit 1; }
