@@ -245,10 +245,14 @@ func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64
 // recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.
 const recentDeliveries = 50
 
-// RecentAttempts lists the attempts of an endpoint's newest deliveries.
+// RecentAttempts lists the attempts of an endpoint's newest deliveries. Their
+// ids come first, so that only the days of these are opened.
 func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
-	t := new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE endpoint_id = ? ORDER BY id DESC LIMIT ?) ORDER BY started_at DESC",
-		endpointID, recentDeliveries)
+	ids, err := l.newestOf(ctx, Everything(), endpointID, recentDeliveries)
+	if err != nil || len(ids) == 0 {
+		return nil, l.broken(err)
+	}
+	t := list(new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var a webhook.Attempt
 		err := rows.Scan(attemptFields(&a)...)
@@ -256,4 +260,16 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 		return err
 	})
 	return found, l.broken(err)
+}
+
+// newestOf lists the newest deliveries of an endpoint, newest first.
+func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit int) (ids []string, err error) {
+	err = new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code").
+		add(" ORDER BY id DESC LIMIT ?", limit).query(ctx, l.read, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
 }

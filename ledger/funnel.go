@@ -134,14 +134,7 @@ const certificateAttempts = 20
 // CertificateEnds is when the certificate ends that an endpoint's receiver
 // showed last; zero if it showed none of late, or the scope does not hold it.
 func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string) (at time.Time, err error) {
-	var ids []string // named one by one, so that only their days are opened
-	err = new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code").
-		add(" ORDER BY id DESC LIMIT ?", certificateAttempts).query(ctx, l.read, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	ids, err := l.newestOf(ctx, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
 	if err == nil && len(ids) > 0 {
 		t := list(new(text).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
 		err = t.add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
