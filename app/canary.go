@@ -51,7 +51,7 @@ func (a *App) startCanary(workerID string) error {
 	at := netip.MustParseAddrPort(listener.Addr().String())
 	c := &canary{
 		url: "http://" + at.String() + "/canary", secret: signer.NewWebhookSecret(),
-		composer: a.composer, keys: a.keys, box: a.box, arrived: make(chan receiver.Received, 1),
+		composer: delivery.NewComposer(a.keys, a.box, nil), keys: a.keys, box: a.box, arrived: make(chan receiver.Received, 1),
 		// The sender of its own may reach this one address beside public ones;
 		// the guard of the partners' sender stays as it is configured.
 		sender: sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}),

@@ -26,7 +26,8 @@ type Composer struct {
 	signing    func(time.Duration) // observes the RSA operation
 }
 
-// NewComposer returns a composer that signs with keys and opens secrets with box.
+// NewComposer returns a composer that signs with keys and opens secrets with
+// box. A nil m measures nothing.
 func NewComposer(keys Keys, box *signer.Box, m *Metrics) *Composer {
 	return &Composer{keys: keys, box: box, signatures: newSignatureCache(), signing: m.signed}
 }

@@ -114,7 +114,11 @@ func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 	}
 }
 
-func (m *Metrics) signed(took time.Duration) { m.signing.Observe(took.Seconds()) }
+func (m *Metrics) signed(took time.Duration) {
+	if m != nil {
+		m.signing.Observe(took.Seconds())
+	}
+}
 
 func (m *Metrics) enqueueFailed() { m.enqueueFails.Inc() }
 
