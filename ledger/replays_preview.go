@@ -88,13 +88,14 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 	return nil
 }
 
-// previewWarnings looks at the newest deliveries.
+// previewWarnings looks at the newest deliveries. The endpoint is hidden from
+// the planner: SQLite would read all of an endpoint for each, not the few of an event.
 func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
 	t := new(text).add(`SELECT COUNT(*),
 		COALESCE(SUM(CASE WHEN d.state = 'delivered' OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
-			AND o.endpoint_id = d.endpoint_id AND o.state = 'delivered') THEN 1 END), 0),
+			AND o.endpoint_id || '' = d.endpoint_id AND o.state = 'delivered') THEN 1 END), 0),
 		COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
-			AND o.endpoint_id = d.endpoint_id AND o.finished_at = 0) THEN 1 END), 0),
+			AND o.endpoint_id || '' = d.endpoint_id AND o.finished_at = 0) THEN 1 END), 0),
 		COALESCE(SUM(CASE WHEN e.url_changed_at > d.finished_at THEN 1 END), 0),
 		COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM secrets s WHERE s.partner_code = d.partner_code
 			AND s.activated_at > d.finished_at) THEN 1 END), 0),

@@ -210,7 +210,7 @@ func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit in
 	t := new(text).add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
 		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
 		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id)
-		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id = d.endpoint_id AND o.id <> d.id
+		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.id <> d.id
 			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
 		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, micros(created), id, endpoint, limit)
