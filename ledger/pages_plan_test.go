@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 // No page reads a table of deliveries, events or attempts from end to end.
 func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 	t.Parallel()
+	begun, oldest := time.Now().UTC().Format("20060102"), time.Now().UTC().Add(-30*day).Format("20060102")
 	b := filled(t, "postgres", planDeliveries)
 	same(t, "drift", drift(t, b), 0)
 	b.CheckWindows(t)
@@ -97,9 +99,12 @@ func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 	plans := explain(t, b, statements)
 	for _, plan := range plans {
 		for _, m := range scanned.FindAllString(plan.text, -1) {
-			// A day that has just begun fits on a few pages, and may be read as it lies.
-			day := strings.TrimPrefix(m, "Seq Scan on ")
-			if b.Count(t, "SELECT COUNT(*) FROM (SELECT 1 FROM "+day+" LIMIT 2500) AS few") == 2500 {
+			// A day of a few rows, and one that is only begun, is read as it lies.
+			day, few := strings.TrimPrefix(m, "Seq Scan on "), 200
+			if strings.HasSuffix(day, begun) || strings.HasSuffix(day, oldest) {
+				few = 2500
+			}
+			if b.Count(t, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT %d) AS few", day, few)) == few {
 				t.Errorf("%s in\n%s\n%s", m, plan.sql, plan.text[:min(len(plan.text), 1500)])
 			}
 		}
