@@ -78,7 +78,7 @@ func (a *App) startCanary(workerID string) error {
 // receive verifies one request with a receiver of its own, which so remembers
 // no earlier ones.
 func (c *canary) receive(w http.ResponseWriter, r *http.Request) {
-	receiver.New(receiver.Options{PublicKey: c.keys.find(c.keys.activeID()).Public(), Secrets: []string{c.secret}, Observe: func(got receiver.Received) {
+	receiver.New(receiver.Options{PublicKey: c.keys.public()[0], Secrets: []string{c.secret}, Observe: func(got receiver.Received) {
 		select {
 		case c.arrived <- got:
 		default: // nobody waits for it any more

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"net"
 	"net/http"
 	"strings"
 
 	"ledgerhook/dashboard"
+	"ledgerhook/delivery/guard"
 	"ledgerhook/webhook"
 )
 
@@ -21,7 +23,8 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) error {
 	}
 	pages, err := dashboard.New(dashboard.Options{
 		Ledger: a.ledger, Box: a.box, Queue: a.queue, Metrics: a.webMetrics, Log: a.log, Version: a.version,
-		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), KeyID: a.keys.activeID(),
+		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.public()[0],
+		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Settings: settings, Health: a.health, Slots: a.slots, SendMail: sendMail,
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
 	})

@@ -8,13 +8,16 @@ package dashboard
 
 import (
 	"context"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
 	"ledgerhook/partners"
@@ -36,8 +39,12 @@ type Options struct {
 	// Secure says that the public URL is https, so that cookies are Secure on
 	// every listener.
 	Secure bool
-	// KeyID is the active signing key, which notifications of orders are signed with.
-	KeyID string
+	// Key is the public half of the active signing key, which every new
+	// notification is signed with.
+	Key *rsa.PublicKey
+	// Guard judges the URLs that partners register, as Resolver finds them.
+	Guard    *guard.Guard
+	Resolver *net.Resolver
 	// PublicURL is how partners reach the gateway, without a slash at its end.
 	PublicURL string
 	// SendMail hands a text to a mail server; nil: there is none, and links are
@@ -82,7 +89,7 @@ type Dashboard struct {
 // New prepares every template and asset; an error means that one of them is
 // wrong or an option is missing.
 func New(o Options) (*Dashboard, error) {
-	if o.Ledger == nil || o.Box == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
+	if o.Ledger == nil || o.Box == nil || o.Key == nil || o.Guard == nil || o.Resolver == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
 		return nil, errors.New("make the pages: an option is missing")
 	}
 	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), started: time.Now()}

@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/orders"
+	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
 
@@ -172,7 +173,7 @@ func (s *surface) orderMove(ctx context.Context, q *request, id, reason string, 
 		_, changed, err = s.Ledger.MarkPayout(ctx, id)
 	} else {
 		done = "move"
-		move := orders.Move{To: orders.Status(get("status")), Actor: q.User.Actor(), KeyID: s.KeyID, Input: orders.TransitionInput{
+		move := orders.Move{To: orders.Status(get("status")), Actor: q.User.Actor(), KeyID: signer.KeyID(s.Key), Input: orders.TransitionInput{
 			TxHash: get("txHash"), Description: get("description"), Reason: reason, ByOperator: true}}
 		if paid := get("paidAmount"); paid != "" {
 			amount, err := orders.ParseAmount(paid)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"ledgerhook/dashboard"
+	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
@@ -50,7 +52,7 @@ func newHouse(t *testing.T, b *ledgertest.Bench, more ...func(*dashboard.Options
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = q.Close() })
-	o := dashboard.Options{Ledger: b.Ledger, Box: box, Queue: q, Health: &web.Health{}, Slots: func() (int, int, bool) { return 0, 0, false }, Log: log, PublicURL: "https://pay.example.com"}
+	o := dashboard.Options{Ledger: b.Ledger, Box: box, Key: dashboard.TestKey(), Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Health: &web.Health{}, Slots: func() (int, int, bool) { return 0, 0, false }, Log: log, PublicURL: "https://pay.example.com"}
 	for _, each := range more {
 		each(&o)
 	}

@@ -2,15 +2,19 @@ package dashboard
 
 import (
 	"context"
+	"crypto/rsa"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
@@ -20,6 +24,15 @@ import (
 )
 
 func TestMain(m *testing.M) { ledgertest.Main(m) }
+
+// TestKey is the public half of the key that the pages of every test sign with.
+var TestKey = sync.OnceValue(func() *rsa.PublicKey {
+	key, err := signer.GenerateKey(2048)
+	if err != nil {
+		panic(err)
+	}
+	return key.Public()
+})
 
 // stage is both surfaces on a real ledger and queue, with one person signed in
 // on each.
@@ -49,7 +62,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	health := &web.Health{}
 	health.Add("ledger", b.Ping)
 	d, err := New(Options{
-		Ledger: b.Ledger, Box: box, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health,
+		Ledger: b.Ledger, Box: box, Key: TestKey(), Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health,
 		Slots:    func() (int, int, bool) { return 1, 500, true },
 		Settings: []Setting{{Name: "LEDGERHOOK_TOKEN", Value: "***", Meaning: "bearer", Secret: true}},
 	})
