@@ -11,8 +11,9 @@ import (
 	"ledgerhook/bench/stage"
 )
 
+// Not in parallel: the first seconds of a demo are measured, and the loads of
+// the tests beside it are not part of the promise.
 func TestTheDemoShowsVerifiedDeliveriesAtOnceAndLosesNothing(t *testing.T) {
-	t.Parallel()
 	duration := sized(6*time.Second, 20*time.Second)
 	stdout, stderr := &stage.Output{}, &stage.Output{}
 	dir := t.TempDir()
