@@ -120,12 +120,20 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	return nil
 }
 
-// Blank reports whether the database holds nothing at all.
+// Blank reports whether the database holds nothing at all. While another
+// process migrates it, Blank waits for the end of that.
 func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
-		tables, err := l.tables(ctx)
-		blank = len(tables) == 0
-		return err
+		return l.inTx(ctx, func(tx *sql.Tx) error {
+			if l.driver == postgresDriver { // a migration holds this lock, but not the shared one
+				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared($1)", lock.DefaultLockID); err != nil {
+					return err
+				}
+			}
+			tables, err := l.tables(ctx)
+			blank = len(tables) == 0
+			return err
+		})
 	})
 	return blank, err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -225,4 +226,39 @@ func TestADatabaseThatCannotBeReachedIsUnavailable(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("an address that is none: %v", err)
 	}
+}
+
+// Whoever starts while another process migrates a database that was blank
+// finds the whole schema.
+func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
+	t.Parallel()
+	o := ledgertest.Options(t, "postgres")
+	raw := openRaw(t, o)
+	var starting sync.WaitGroup
+	start := func() {
+		blank, err := ledger.Blank(t.Context(), o)
+		if err == nil && blank {
+			_, err = ledger.Migrate(t.Context(), o)
+		}
+		var l *ledger.Ledger
+		if err == nil {
+			l, err = ledger.Open(t.Context(), o)
+		}
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	starting.Go(start)
+	for tables := 0; tables == 0; {
+		if err := raw.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()").Scan(&tables); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		starting.Go(start)
+	}
+	starting.Wait()
 }
