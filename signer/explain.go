@@ -13,25 +13,25 @@ import (
 // Explain says why a request's signature does not verify, as far as that can
 // be told: an RSA signature discloses the digest of the text it was made over,
 // and what partners commonly sign instead is tried against it. It is for the
-// partner's developer; it repeats no secret.
-func (r Request) Explain(secretKey string, public *rsa.PublicKey) string {
+// partner's developer.
+func (r Request) Explain(secretKey string, public *rsa.PublicKey) Finding {
 	digest, fault := signedDigest(public, r.Signature)
-	if fault != "" {
+	if !fault.None() {
 		return fault
 	}
 	slots := requestSlots[r.Operation]
 	for _, text := range r.Candidates(secretKey) {
 		values := strings.Split(text, "|")[:len(slots)] // no value holds a bar
-		if said := explainText(slots, values, secretKey, digest); said != "" {
+		if said := explainText(slots, values, secretKey, digest); !said.None() {
 			return said
 		}
 	}
 	for _, op := range Operations {
 		if text, ok := r.textOf(op, secretKey); ok && sha256.Sum256([]byte(text)) == digest {
-			return "the text of " + string(op) + " was signed"
+			return found(foundOtherText, string(op))
 		}
 	}
-	return "the key is right; another secretKey was signed, or more than one value differs"
+	return found(foundOtherSecret)
 }
 
 // textOf is the text of another operation with the values of the request.
@@ -46,35 +46,35 @@ func (r Request) textOf(op Operation, secretKey string) (string, bool) {
 }
 
 // explainText tries texts that differ in one thing from the right one.
-func explainText(slots, values []string, secretKey string, digest [sha256.Size]byte) string {
+func explainText(slots, values []string, secretKey string, digest [sha256.Size]byte) Finding {
 	parts := append(slices.Clone(values), secretKey)
 	signed := func(parts []string) bool { return sha256.Sum256([]byte(strings.Join(parts, "|"))) == digest }
 	text := strings.Join(parts, "|")
-	for end, name := range map[string]string{"\n": "a line end", "\r\n": "a line end", " ": "a blank", "|": "a bar"} {
+	for end, said := range map[string]string{"\n": foundLineEnd, "\r\n": foundLineEnd, " ": foundBlank, "|": foundBar} {
 		if sha256.Sum256([]byte(text+end)) == digest {
-			return name + " was signed after the text"
+			return found(said)
 		}
 	}
 	if signed(values) || signed(append(slices.Clone(values), "")) {
-		return "secretKey was left out at the end"
+		return found(foundNoSecret)
 	}
 	for i, slot := range slots {
 		for _, v := range variations(slot, values[i]) {
 			if signed(slices.Concat(parts[:i], []string{v}, parts[i+1:])) {
-				return fmt.Sprintf("%s was signed as %q, not as %q", slot, v, values[i])
+				return found(foundOtherValue, slot, v, values[i])
 			}
 		}
 		if signed(slices.Delete(slices.Clone(parts), i, i+1)) {
-			return slot + " was left out together with its bar; an absent value is an empty slot"
+			return found(foundLeftOut, slot)
 		}
 		for j := i + 1; j < len(parts); j++ {
 			swapped := slices.Clone(parts)
 			if swapped[i], swapped[j] = swapped[j], swapped[i]; signed(swapped) {
-				return fmt.Sprintf("%s stands where %s belongs", append(slices.Clone(slots), "secretKey")[j], slot)
+				return found(foundSwapped, append(slices.Clone(slots), "secretKey")[j], slot)
 			}
 		}
 	}
-	return ""
+	return Finding{}
 }
 
 // variations are what is commonly signed in place of a value.
@@ -110,17 +110,17 @@ var sha256Info = []byte{0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x
 
 // signedDigest is the digest that a signature was made over, or what is wrong
 // with the signature itself.
-func signedDigest(public *rsa.PublicKey, signatureBase64 string) (digest [sha256.Size]byte, fault string) {
+func signedDigest(public *rsa.PublicKey, signatureBase64 string) (digest [sha256.Size]byte, fault Finding) {
 	signature, err := decodeBase64(signatureBase64)
 	switch {
 	case err != nil:
-		return digest, "the signature is not base64"
+		return digest, found(foundNoBase64)
 	case len(signature) != public.Size():
-		return digest, fmt.Sprintf("the signature has %d bytes and the key makes %d: it was cut, or another key signed", len(signature), public.Size())
+		return digest, found(foundSize, len(signature), public.Size())
 	}
 	number := new(big.Int).SetBytes(signature)
 	if number.Cmp(public.N) >= 0 {
-		return digest, "another key signed"
+		return digest, found(foundOtherKey)
 	}
 	padded := number.Exp(number, big.NewInt(int64(public.E)), public.N).FillBytes(make([]byte, public.Size()))
 	filling := bytes.Repeat([]byte{0xff}, len(padded)-3-len(sha256Info)-len(digest))
@@ -128,11 +128,11 @@ func signedDigest(public *rsa.PublicKey, signatureBase64 string) (digest [sha256
 	switch {
 	case bytes.HasPrefix(padded, begin):
 		copy(digest[:], padded[len(begin):])
-		return digest, ""
+		return digest, Finding{}
 	case padded[0] == 0 && padded[1] == 1:
-		return digest, "the key is right, but the digest is not SHA-256"
+		return digest, found(foundOtherDigest)
 	case padded[len(padded)-1] == 0xbc:
-		return digest, "another key signed, or the padding is PSS and not PKCS#1 v1.5"
+		return digest, found(foundOtherPadding)
 	}
-	return digest, "another key signed"
+	return digest, found(foundOtherKey)
 }

@@ -47,7 +47,7 @@ func TestWhatWasSignedInsteadIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := read(signature).Explain("k", partner.Public()); !strings.Contains(said, c[2]) {
+		if said := read(signature).Explain("k", partner.Public()).String(); !strings.Contains(said, c[2]) {
 			t.Errorf("%q as %q: %q, want %q", c[0], c[1], said, c[2])
 		}
 	}
@@ -61,7 +61,7 @@ func TestWhatWasSignedInsteadIsNamed(t *testing.T) {
 		base64.StdEncoding.EncodeToString(old): "the digest is not SHA-256", base64.StdEncoding.EncodeToString(pss): "the padding is PSS",
 		base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xff", 256))): "another key signed",
 	} {
-		if said := read(signature).Explain("k", partner.Public()); !strings.Contains(said, want) {
+		if said := read(signature).Explain("k", partner.Public()).String(); !strings.Contains(said, want) {
 			t.Errorf("%.20s…: %q, want %q", signature, said, want)
 		}
 	}
@@ -78,7 +78,7 @@ func FuzzExplain(f *testing.F) {
 		if r.FiatAmount.Canonical, err = CanonicalNumber(amount); err != nil {
 			return
 		}
-		if r.Explain("a secret", key) == "" {
+		if r.Explain("a secret", key).None() {
 			t.Error("says nothing")
 		}
 	})

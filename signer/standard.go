@@ -86,32 +86,40 @@ func standardToken(key []byte, id, seconds string, body []byte) string {
 // its receiver does at time now: one token must match one of secrets, and the
 // timestamp, plain digits, be within Tolerance. Comparisons take constant time.
 func VerifyStandard(secrets []string, h http.Header, body []byte, now time.Time) error {
+	_, err := verifyStandard(secrets, h, body, now)
+	return err
+}
+
+// verifyStandard is VerifyStandard, and tells which of secrets signed.
+func verifyStandard(secrets []string, h http.Header, body []byte, now time.Time) (by int, err error) {
 	id, seconds, signature := h.Get(HeaderID), h.Get(HeaderTimestamp), h.Get(HeaderSignature)
 	for _, header := range []struct{ name, value string }{
 		{HeaderID, id}, {HeaderTimestamp, seconds}, {HeaderSignature, signature},
 	} {
 		if header.value == "" {
-			return fmt.Errorf("%w: the header %s is missing", ErrSignature, header.name)
+			return 0, fmt.Errorf("%w: the header %s is missing", ErrSignature, header.name)
 		}
 	}
 	if err := checkTimestamp(seconds, now); err != nil {
-		return err
+		return 0, err
 	}
 	matched := false
 	for i, secret := range secrets {
 		key, err := ParseWebhookSecret(secret)
 		if err != nil {
-			return fmt.Errorf("webhook secret %d of %d: %w", i+1, len(secrets), err)
+			return 0, fmt.Errorf("webhook secret %d of %d: %w", i+1, len(secrets), err)
 		}
 		want := []byte(standardToken(key, id, seconds, body))
 		for token := range strings.SplitSeq(signature, " ") {
-			matched = hmac.Equal([]byte(token), want) || matched
+			if hmac.Equal([]byte(token), want) {
+				by, matched = i, true
+			}
 		}
 	}
 	if !matched {
-		return fmt.Errorf("%w: no token of %s matches", ErrSignature, HeaderSignature)
+		return 0, fmt.Errorf("%w: no token of %s matches", ErrSignature, HeaderSignature)
 	}
-	return nil
+	return by, nil
 }
 
 func checkTimestamp(text string, now time.Time) error {

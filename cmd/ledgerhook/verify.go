@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"crypto/rsa"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,9 +55,9 @@ to an operation: --public-key is the gateway's, --secret the partner's secret ke
 			case operation != "" && response != "":
 				return usage("give --operation or --response, not both")
 			case operation != "":
-				return c.judgeRequest(signer.Operation(operation), got.body, public, secrets)
+				return c.judgeRequest(signer.Operation(operation), got.Body, public, secrets)
 			case response != "":
-				return c.judgeResponse(signer.Operation(response), got.body, public, secrets)
+				return c.judgeResponse(signer.Operation(response), got.Body, public, secrets)
 			}
 			if err := checkSecrets(secrets); err != nil {
 				return err
@@ -84,24 +82,23 @@ var (
 )
 
 // judge prints a line for each check that was asked for.
-func (c *cli) judge(got capture, public *rsa.PublicKey, secrets []string) error {
+func (c *cli) judge(got signer.Capture, public *rsa.PublicKey, secrets []string) error {
 	t := c.table()
 	failed := false
 	if public != nil {
-		if err := signer.VerifyNotification(public, got.body); err != nil {
-			failed = true
-			t.row("RSA signature", wrong, rsaAdvice(got.body, err))
-		} else {
+		if c := signer.CheckNotification([]*rsa.PublicKey{public}, got.Body); c.Right {
 			t.row("RSA signature", right, "by "+signer.KeyID(public))
+		} else {
+			failed = true
+			t.row("RSA signature", wrong, rsaAdvice(c.Err))
 		}
 	}
 	if len(secrets) > 0 {
-		note, err := checkStandard(secrets, got)
-		if err != nil {
-			failed = true
-			t.row("Standard Webhooks", wrong, err.Error())
+		if c := signer.CheckStandard(secrets, got.Header, got.Body); c.Right {
+			t.row("Standard Webhooks", right, standardNote(c, got.Header))
 		} else {
-			t.row("Standard Webhooks", right, note)
+			failed = true
+			t.row("Standard Webhooks", wrong, standardAdvice(got.Header, c.Err).Error())
 		}
 	}
 	if err := t.flush(); err != nil {
@@ -113,29 +110,21 @@ func (c *cli) judge(got capture, public *rsa.PublicKey, secrets []string) error 
 	return nil
 }
 
-func rsaAdvice(body []byte, err error) string {
+// rsaAdvice is what verify says of an RSA signature that is wrong.
+func rsaAdvice(err error) string {
 	if err.Error() == signer.ErrSignature.Error() {
 		return "signed by another key, or data is not what was signed"
 	}
 	return err.Error()
 }
 
-// checkStandard verifies at the moment the notification says it was sent.
-func checkStandard(secrets []string, got capture) (note string, err error) {
-	seconds, err := strconv.ParseInt(got.header.Get(signer.HeaderTimestamp), 10, 64)
-	sent := time.Unix(seconds, 0)
-	if err != nil {
-		sent = time.Now() // no moment to go by: the check says what is missing
+// standardNote is what verify says of Standard Webhooks headers that are right.
+func standardNote(c signer.Check, h http.Header) string {
+	sent, _ := signer.SentAt(h)
+	if !c.Found.None() {
+		return "without the line end that the file has after the body" + age(sent)
 	}
-	err = signer.VerifyStandard(secrets, got.header, got.body, sent)
-	if trimmed := bytes.TrimRight(got.body, "\r\n"); err != nil && len(trimmed) < len(got.body) &&
-		signer.VerifyStandard(secrets, got.header, trimmed, sent) == nil {
-		return "without the line end that the file has after the body" + age(sent), nil
-	}
-	if err != nil {
-		return "", standardAdvice(got.header, err)
-	}
-	return "sent " + clock(sent) + age(sent), nil
+	return "sent " + clock(sent) + age(sent)
 }
 
 func standardAdvice(h http.Header, err error) error {
@@ -173,7 +162,7 @@ func (c *cli) judgeRequest(op signer.Operation, body []byte, public *rsa.PublicK
 		t.row("RSA signature", right, "by "+signer.KeyID(public))
 		return t.flush()
 	}
-	t.row("RSA signature", wrong, request.Explain(secrets[0], public))
+	t.row("RSA signature", wrong, request.Explain(secrets[0], public).String())
 	t.row(cell{"", grey}, cell{"", grey}, "what is signed:")
 	for _, text := range request.Candidates(secrets[0]) {
 		t.row(cell{"", grey}, cell{"", grey}, text)
