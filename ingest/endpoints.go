@@ -9,14 +9,10 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/delivery/guard"
 	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
-
-// maxInFlightLimit is the widest window an endpoint can ask for.
-const maxInFlightLimit = 1000
 
 // endpointRequest registers an endpoint, or changes what it names.
 type endpointRequest struct {
@@ -63,7 +59,7 @@ type breakerItem struct {
 
 func (a *Internal) showEndpointItem(e webhook.Endpoint) endpointItem {
 	item := endpointItem{
-		RateLimit: rateLimit(e.Window), Ordered: e.Window.Ordered, AckMode: string(e.AckMode), Headers: []string{},
+		RateLimit: delivery.RateLimit(e.Window), Ordered: e.Window.Ordered, AckMode: string(e.AckMode), Headers: []string{},
 		Breaker:       breakerItem{string(e.Window.Breaker.State), web.Time(e.Window.Breaker.OpenUntil), e.Window.Breaker.Reason},
 		LastSuccessAt: web.Time(e.Window.Health.LastSuccess), FailingSince: web.Time(e.Window.Health.FailingSince),
 		EndpointID: e.ID, PartnerCode: e.PartnerCode, URL: e.URL, WebhookTypes: []string{}, Description: e.Description, State: "active",
@@ -98,98 +94,17 @@ func (a *Internal) apply(q endpointRequest, e *webhook.Endpoint) error {
 		}
 		e.Description = *q.Description
 	}
-	if q.MaxInFlight != nil {
-		if *q.MaxInFlight < 1 || *q.MaxInFlight > maxInFlightLimit {
-			return webhook.Invalid("/maxInFlight", fmt.Sprintf("must be 1 to %d", maxInFlightLimit))
+	change := delivery.EndpointChange{Types: q.WebhookTypes, MaxInFlight: q.MaxInFlight, RateLimit: q.RateLimit, Ordered: q.Ordered, AckMode: q.AckMode}
+	if q.Headers != nil {
+		change.Headers = delivery.Headers{}
+		for name, value := range q.Headers {
+			if value != nil {
+				change.Headers[name] = *value
+			}
 		}
-		e.Window.MaxInFlight = *q.MaxInFlight
 	}
-	if err := a.applyDelivery(q, e); err != nil {
-		return err
-	}
-	if q.WebhookTypes == nil {
-		return nil
-	}
-	e.Types = nil
-	for i, name := range *q.WebhookTypes {
-		t := webhook.Type(name)
-		if !t.Known() || slices.Contains(e.Types, t) {
-			return webhook.Invalid(fmt.Sprintf("/webhookTypes/%d", i), fmt.Sprintf("must be one of %v, each once", webhook.Types))
-		}
-		e.Types = append(e.Types, t)
-	}
-	return nil
+	return change.Apply(a.Box, e)
 }
-
-// maxRate is the highest rate limit an endpoint can ask for, a second.
-const maxRate = 1000
-
-// rateLimit is how many deliveries a second the window's rate allows.
-func rateLimit(w webhook.Window) int {
-	if w.RateEvery == 0 {
-		return 0
-	}
-	return int(time.Second / w.RateEvery)
-}
-
-// applyDelivery puts into e how the request wants it to be delivered to.
-func (a *Internal) applyDelivery(q endpointRequest, e *webhook.Endpoint) error {
-	if q.RateLimit != nil {
-		if *q.RateLimit < 0 || *q.RateLimit > maxRate {
-			return webhook.Invalid("/rateLimit", fmt.Sprintf("must be 1 to %d deliveries a second, or 0 for no limit", maxRate))
-		}
-		e.Window.RateEvery = 0
-		if *q.RateLimit > 0 {
-			e.Window.RateEvery = time.Second / time.Duration(*q.RateLimit)
-		}
-	}
-	if q.Ordered != nil {
-		e.Window.Ordered = *q.Ordered
-	}
-	if q.AckMode != nil {
-		if *q.AckMode != webhook.AckStatus && *q.AckMode != webhook.AckBody {
-			return webhook.Invalid("/ackMode", `must be "status" or "body"`)
-		}
-		e.AckMode = *q.AckMode
-	}
-	if q.Headers == nil {
-		return nil
-	}
-	headers := delivery.Headers{}
-	for name, value := range q.Headers {
-		if value != nil {
-			headers[name] = *value
-		}
-	}
-	if err := checkHeaders(headers); err != nil {
-		return err
-	}
-	e.Headers = headers.Seal(a.Box, e.ID)
-	return nil
-}
-
-// checkHeaders decides whether an endpoint may carry custom headers. Names
-// that HTTP takes for one must not differ in value by chance.
-func checkHeaders(h delivery.Headers) error {
-	if len(h) > maxHeaders {
-		return webhook.Invalid("/headers", fmt.Sprintf("must be at most %d headers", maxHeaders))
-	}
-	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		if err := guard.CheckHeader(name, h[name]); err != nil {
-			return err
-		}
-		same := http.CanonicalHeaderKey(name)
-		if seen[same] {
-			return webhook.Invalid("/headers", fmt.Sprintf("must have %s once, in whatever case", same))
-		}
-		seen[same] = true
-	}
-	return nil
-}
-
-// maxHeaders is how many custom headers an endpoint may have.
-const maxHeaders = 20
 
 func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error {
 	var request endpointRequest
@@ -199,10 +114,7 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 	if request.URL == nil {
 		return webhook.Invalid("/url", "is required")
 	}
-	e := webhook.Endpoint{
-		ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: r.PathValue("code"), CreatedAt: time.Now(),
-		Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight},
-	}
+	e := delivery.NewEndpoint(r.PathValue("code"), *request.URL, time.Now())
 	if err := a.apply(request, &e); err != nil {
 		return err
 	}
@@ -371,10 +283,15 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.appendTest(r.Context(), e)
+	test, err := delivery.NewTest(e, "", a.Key.ID(), time.Now())
 	if err != nil {
 		return err
 	}
+	answers, errs := a.Events.AppendAll(r.Context(), []delivery.NewEvent{test})
+	if errs[0] != nil {
+		return errs[0]
+	}
+	made := answers[0]
 	a.Metrics.created(r.Context(), a.Deliveries, made.DeliveryIDs[0])
 	a.acted(r.Context(), "endpoint.test", e.ID, made.EventID)
 	return web.WriteJSON(w, http.StatusAccepted, struct {

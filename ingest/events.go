@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -187,33 +186,4 @@ func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {
 		KeyID      string         `json:"keyId"`
 		Deliveries []deliveryItem `json:"deliveries"`
 	}{showEventItem(e), string(body), e.KeyID, items})
-}
-
-// appendTest makes a test event of t for one endpoint from the catalogue's example.
-func (a *Internal) appendTest(ctx context.Context, e webhook.Endpoint) (delivery.Appended, error) {
-	t := webhook.CreateCard
-	if len(e.Types) > 0 {
-		t = e.Types[0]
-	}
-	described, _ := webhook.Describe(t)
-	id := webhook.NewID(webhook.EventPrefix)
-	answers, errs := a.Events.AppendAll(ctx, []delivery.NewEvent{{
-		Event: webhook.Event{
-			ID: id, PartnerCode: e.PartnerCode, Type: t, ObjectID: "test", Subject: "test", Status: exampleStatus(described),
-			Data: []byte(described.Example), KeyID: a.Key.ID(), Test: true, CreatedAt: time.Now(),
-		},
-		IdempotencyKey: id, Digest: []byte(id), EndpointID: e.ID,
-	}})
-	return answers[0], errs[0]
-}
-
-// exampleStatus is the status that the catalogue's example of t reports.
-func exampleStatus(t webhook.EventType) string {
-	var example struct {
-		Status string `json:"status"`
-	}
-	if err := json.Unmarshal([]byte(t.Example), &example); err != nil {
-		return ""
-	}
-	return example.Status
 }

@@ -91,7 +91,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err != nil || w.Removed {
 		return false, err
 	}
-	e, err := b.ledger.endpointIn(ctx, b, w) // its types may have changed since the adoption began
+	e, err := b.endpoint(ctx, Everything(), w) // its types may have changed since the adoption began
 	if err != nil {
 		return false, err
 	}
@@ -156,13 +156,24 @@ func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 }
 
 // Endpoint returns one endpoint with its window, or NotFound.
-func (l *Ledger) Endpoint(ctx context.Context, id string) (e webhook.Endpoint, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.id = $1 AND e.removed_at = 0`, id).Scan(endpointFields(&e)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return e, webhook.NotFound("endpoint", id)
-	}
+func (l *Ledger) Endpoint(ctx context.Context, id string) (webhook.Endpoint, error) {
+	return l.EndpointIn(ctx, Everything(), id)
+}
+
+// EndpointIn is Endpoint within a scope; one that it does not hold is NotFound.
+func (l *Ledger) EndpointIn(ctx context.Context, s Scope, id string) (webhook.Endpoint, error) {
+	e, err := selectEndpoint(ctx, l.read, s, id)
 	return e, l.broken(err)
+}
+
+func selectEndpoint(ctx context.Context, q querier, s Scope, id string) (e webhook.Endpoint, err error) {
+	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.id = ? AND e.removed_at = 0`, id).within(s, "e.partner_code")
+	err = t.query(ctx, q, func(rows *sql.Rows) error { return rows.Scan(endpointFields(&e)...) })
+	if err == nil && e.ID == "" {
+		err = webhook.NotFound("endpoint", id)
+	}
+	return e, err
 }
 
 // Endpoints lists a partner's endpoints, oldest first; NotFound without such a partner.
@@ -185,14 +196,20 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 // change may set what belongs to the endpoint itself, and of its window
 // MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered. Order
 // takes hold of what is unfinished, too; of more than 20,000 it is a Conflict.
-func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
+func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (webhook.Endpoint, error) {
+	return l.UpdateEndpointIn(ctx, Everything(), id, change)
+}
+
+// UpdateEndpointIn is UpdateEndpoint within a scope; one that it does not hold
+// is NotFound.
+func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
 	var newTypes bool
 	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
 			return err
 		}
-		if e, err = l.endpointIn(ctx, b, w); err != nil {
+		if e, err = b.endpoint(ctx, s, w); err != nil {
 			return err
 		}
 		types := slices.Clone(e.Types)
@@ -222,13 +239,12 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 	return e, err
 }
 
-func (l *Ledger) endpointIn(ctx context.Context, b *batch, w *window) (e webhook.Endpoint, err error) {
-	err = b.tx.QueryRowContext(ctx, "SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.id = $1 AND e.removed_at = 0`, w.EndpointID).Scan(endpointFields(&e)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return e, webhook.NotFound("endpoint", w.EndpointID)
+// endpoint is the endpoint of a window that the batch holds.
+func (b *batch) endpoint(ctx context.Context, s Scope, w *window) (webhook.Endpoint, error) {
+	e, err := selectEndpoint(ctx, b.tx, s, w.EndpointID)
+	if err == nil {
+		e.Window = w.Window
 	}
-	e.Window = w.Window
 	return e, err
 }
 
@@ -245,13 +261,19 @@ func reasonOf(s webhook.State) string {
 // RemoveEndpoint takes an endpoint away. What waits for it ends cancelled;
 // what is in flight ends without a retry.
 func (l *Ledger) RemoveEndpoint(ctx context.Context, id string) error {
+	return l.RemoveEndpointIn(ctx, Everything(), id)
+}
+
+// RemoveEndpointIn is RemoveEndpoint within a scope; one that it does not hold
+// is NotFound.
+func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string) error {
 	err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
 			return err
 		}
-		if w.Removed {
-			return webhook.NotFound("endpoint", id)
+		if _, err := b.endpoint(ctx, s, w); err != nil {
+			return err
 		}
 		w.Removed = true
 		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, micros(b.now)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -230,5 +231,27 @@ func TestWhatCrossedARemovalIsCancelledLater(t *testing.T) {
 			same(t, "state", look(t, b, id).State, webhook.Cancelled)
 		}
 		b.CheckWindows(t)
+	})
+}
+
+func TestAnEndpointIsFoundChangedAndRemovedInItsScopeAlone(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "other")
+		e := b.Endpoint(t, "acme", 8)
+		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only("")} {
+			_, err := b.EndpointIn(t.Context(), s, e.ID)
+			wantKind(t, err, webhook.KindNotFound)
+			_, err = b.UpdateEndpointIn(t.Context(), s, e.ID, func(e *webhook.Endpoint) error { e.URL = "https://evil.example/"; return nil })
+			wantKind(t, err, webhook.KindNotFound)
+			wantKind(t, b.RemoveEndpointIn(t.Context(), s, e.ID), webhook.KindNotFound)
+		}
+		got, err := b.EndpointIn(t.Context(), ledger.Only("acme"), e.ID)
+		if err != nil || got.URL != e.URL || got.Window.Removed {
+			t.Errorf("%+v (%v)", got, err)
+		}
+		if err := b.RemoveEndpointIn(t.Context(), ledger.Only("acme"), e.ID); err != nil {
+			t.Error(err)
+		}
 	})
 }
