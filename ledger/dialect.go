@@ -72,6 +72,14 @@ func (l *Ledger) openSQLite(dir string) error {
 	}
 	l.unlock = unlock
 	path := filepath.Join(dir, "ledger.db")
+	// The files beside it take over its mode, whoever may look into the directory.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
 	l.dialect = dialect{
 		driver: sqliteDriver,
 		place:  path,

@@ -262,3 +262,17 @@ func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
 	}
 	starting.Wait()
 }
+
+func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "sqlite")
+	files, err := os.ReadDir(b.Options.DataDir)
+	if err != nil || len(files) < 3 { // the database, its log, the lock
+		t.Fatalf("files %v (%v)", files, err)
+	}
+	for _, file := range files {
+		if info, err := file.Info(); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v (%v)", file.Name(), info.Mode(), err)
+		}
+	}
+}
