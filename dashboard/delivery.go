@@ -94,7 +94,7 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 		func() {
 			v.Diff = recall(ctx, s.memory, "delivery/diff/"+key, func(ctx context.Context) (payloadDiff, error) { return s.diffWithLast(ctx, q, d) })
 		},
-		func() { v.Advice = s.receiverAdvice(ctx, q, d) },
+		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
 	)
 	v.fillPayload(ctx, s, attempts)
 	if q.CanAct() {
@@ -121,21 +121,6 @@ func (q *request) otherDeliveries(d ledger.FoundDelivery, all []delivery.Placed)
 		others = append(others, otherDelivery{o, stateOf(o.Shown(o.Window)), relation})
 	}
 	return others
-}
-
-// receiverAdvice is what the newest attempts at the delivery's endpoint tell,
-// in English; nothing if they cannot be read.
-func (s *surface) receiverAdvice(ctx context.Context, q *request, d ledger.FoundDelivery) []string {
-	if d.EndpointID == "" || s.Timeout == 0 {
-		return nil
-	}
-	recent, err := patiently(ctx, func(ctx context.Context) ([]webhook.Attempt, error) {
-		return s.Ledger.RecentAttempts(ctx, d.EndpointID)
-	})
-	if err != nil {
-		return nil
-	}
-	return delivery.Advise(recent, s.Timeout, q.Now)
 }
 
 // diffWithLast compares the delivery's payload with the one of its type that

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,64 +19,109 @@ const (
 	adviceTarget      = 200                 // bytes of a redirect's target that are told
 )
 
-// Advise says in words what the newest attempts at an endpoint, newest first,
-// tell its owner at now. longest is the limit of a whole attempt. Nothing to
-// say is an empty list.
+// Advice is one sentence to the owner of an endpoint.
+type Advice struct {
+	Text   string // one of AdviceTexts, with a %s for each value
+	Values []any
+}
+
+func (a Advice) String() string { return fmt.Sprintf(a.Text, a.Values...) }
+
+func advise(text string, values ...any) Advice { return Advice{text, values} }
+
+var adviceTexts []string
+
+// AdviceTexts lists every text of an Advice, in English, for who translates.
+func AdviceTexts() []string { return slices.Clone(adviceTexts) }
+
+// adviceText declares a text of an Advice.
+func adviceText(text string) string {
+	adviceTexts = append(adviceTexts, text)
+	return text
+}
+
+var (
+	adviceRedirect     = adviceText("answers a redirect to %s; redirects are not followed: register that URL")
+	adviceNowhere      = adviceText("answers %s, a redirect, and redirects are not followed: register the URL that answers itself")
+	adviceTimeout      = adviceText("does not answer in time: answer first, work afterwards")
+	adviceTLS          = adviceText("the TLS connection fails: %s")
+	adviceNoAck        = adviceText("the answer's body does not acknowledge, which this endpoint's ackMode asks for: %s")
+	adviceRefused      = adviceText("answers %s: does the receiver check the signature with the right secret, or ask for a credential?")
+	adviceGone         = adviceText("answers 410 Gone: twice in a row disables the endpoint")
+	advicePage         = adviceText("answers %s with an HTML page, perhaps a login page: is this the right URL?")
+	adviceSlow         = adviceText("the slowest 5 %% of its answers take %s s or more of %s s: answer first, work afterwards")
+	adviceExpired      = adviceText("the certificate has expired")
+	adviceExpiresToday = adviceText("the certificate expires within a day")
+	adviceExpiresNext  = adviceText("the certificate expires in 1 day")
+	adviceExpires      = adviceText("the certificate expires in %s days")
+)
+
+// Advise says in English what AdviceOn finds.
 func Advise(attempts []webhook.Attempt, longest time.Duration, now time.Time) []string {
-	advice := []string{}
+	words := []string{}
+	for _, a := range AdviceOn(attempts, longest, now) {
+		words = append(words, a.String())
+	}
+	return words
+}
+
+// AdviceOn is what the newest attempts at an endpoint, newest first, tell its
+// owner at now. longest is the limit of a whole attempt.
+func AdviceOn(attempts []webhook.Attempt, longest time.Duration, now time.Time) (advice []Advice) {
 	known := slices.IndexFunc(attempts, func(a webhook.Attempt) bool { return a.Outcome != webhook.OutcomeUnknown })
 	if known < 0 {
-		return advice
+		return nil
 	}
 	newest := attempts[known] // what a dead worker left says nothing of the receiver
-	if answer := adviseAnswer(newest); answer != "" {
+	if answer, found := adviseAnswer(newest); found {
 		advice = append(advice, answer)
 	}
 	if left := newest.TLSNotAfter.Sub(now); !newest.TLSNotAfter.IsZero() && left < certificateNotice {
-		advice = append(advice, "the certificate "+expiry(left))
+		advice = append(advice, adviseCertificate(left))
 	}
 	if p95, ok := slowest(attempts); ok && p95 > time.Duration(slowShare*float64(longest)) {
-		advice = append(advice, fmt.Sprintf("the slowest 5 %% of its answers take %.1f s or more of %g s: answer first, work afterwards", p95.Seconds(), longest.Seconds()))
+		advice = append(advice, advise(adviceSlow, fmt.Sprintf("%.1f", p95.Seconds()), fmt.Sprintf("%g", longest.Seconds())))
 	}
 	return advice
 }
 
 // adviseAnswer is what the newest answer, or the lack of one, says.
-func adviseAnswer(a webhook.Attempt) string {
+func adviseAnswer(a webhook.Attempt) (advice Advice, found bool) {
+	status := strconv.Itoa(a.StatusCode)
 	switch {
 	case a.ErrorClass == webhook.ErrorRedirect:
 		target := http.Header(a.ResponseHeaders).Get("Location")
 		if target == "" || len(target) > adviceTarget {
-			return fmt.Sprintf("answers %d, a redirect, and redirects are not followed: register the URL that answers itself", a.StatusCode)
+			return advise(adviceNowhere, status), true
 		}
-		return fmt.Sprintf("answers a redirect to %s; redirects are not followed: register that URL", strings.ToValidUTF8(target, "\uFFFD"))
+		return advise(adviceRedirect, strings.ToValidUTF8(target, "\uFFFD")), true
 	case a.ErrorClass == webhook.ErrorTimeout:
-		return "does not answer in time: answer first, work afterwards"
+		return advise(adviceTimeout), true
 	case a.ErrorClass == webhook.ErrorTLS:
-		return "the TLS connection fails: " + a.ErrorDetail
+		return advise(adviceTLS, a.ErrorDetail), true
 	case a.ErrorClass == webhook.ErrorBadAck:
-		return "the answer's body does not acknowledge, which this endpoint's ackMode asks for: " + a.ErrorDetail
+		return advise(adviceNoAck, a.ErrorDetail), true
 	case a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden:
-		return fmt.Sprintf("answers %d: does the receiver check the signature with the right secret, or ask for a credential?", a.StatusCode)
+		return advise(adviceRefused, status), true
 	case a.StatusCode == http.StatusGone:
-		return "answers 410 Gone: twice in a row disables the endpoint"
+		return advise(adviceGone), true
 	case a.Outcome == webhook.OutcomeDelivered && looksLikePage(a):
-		return fmt.Sprintf("answers %d with an HTML page, perhaps a login page: is this the right URL?", a.StatusCode)
+		return advise(advicePage, status), true
 	}
-	return ""
+	return Advice{}, false
 }
 
-// expiry says when a certificate ends that has left to live.
-func expiry(left time.Duration) string {
+// adviseCertificate says when a certificate ends that has left to live.
+func adviseCertificate(left time.Duration) Advice {
 	switch days := int(left.Hours() / 24); {
 	case left < 0:
-		return "has expired"
+		return advise(adviceExpired)
 	case days == 0:
-		return "expires within a day"
+		return advise(adviceExpiresToday)
 	case days == 1:
-		return "expires in 1 day"
+		return advise(adviceExpiresNext)
 	default:
-		return fmt.Sprintf("expires in %d days", days)
+		return advise(adviceExpires, strconv.Itoa(days))
 	}
 }
 
