@@ -2,12 +2,15 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"ledgerhook/delivery"
 )
 
 // TogetherIn lets start hand over n operations, in goroutines of its own, that
@@ -92,6 +95,16 @@ func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQue
 }
 
 func (t tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// ListReplayable is how long the list of what f matches is, unless it is
+// refused since that is more than most.
+func (l *Ledger) ListReplayable(ctx context.Context, f delivery.Filter, most int) (listed int, refused bool, err error) {
+	all, err := l.listReplayable(ctx, f, most)
+	if errors.Is(err, errTooMany) {
+		return len(all), true, nil
+	}
+	return len(all), false, err
+}
 
 // MigrateDown takes every step of the schema back.
 func MigrateDown(ctx context.Context, o Options) error {

@@ -33,7 +33,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay) 
 	if err != nil {
 		return r, err
 	}
-	all, err := l.listReplayable(ctx, r.Filter)
+	all, err := l.listReplayable(ctx, r.Filter, delivery.MaxReplay)
 	switch {
 	case errors.Is(err, errTooMany):
 		return r, webhook.Invalid("/filter", fmt.Sprintf("must match at most %d finished deliveries: narrow it, by time for example", delivery.MaxReplay))

@@ -128,8 +128,9 @@ type listed struct{ deliveryID, endpointID, outcome string }
 
 var errTooMany = errors.New("the filter matches more than a replay takes")
 
-// listReplayable reads what f matches, oldest first, a page at a time.
-func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter) (all []listed, err error) {
+// listReplayable reads what f matches, oldest first, a page at a time, until
+// it is more than most.
+func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter, most int) (all []listed, err error) {
 	after := ""
 	newest := map[[2]string]int{} // of each event and endpoint, in all
 	for {
@@ -148,7 +149,7 @@ func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter) (all []l
 			after, n = d.deliveryID, n+1
 			return err
 		})
-		if len(all) > delivery.MaxReplay {
+		if len(all) > most {
 			return nil, errTooMany
 		}
 		if err != nil || n < replayPage {

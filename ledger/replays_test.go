@@ -153,11 +153,15 @@ func TestAReplayIsMovedWithinOneStepAndKeepsItsRate(t *testing.T) {
 		wide(t, b, 1000)
 		exhaust(t, b, 700)
 		r := replay(t, b, 10)
-		began := time.Now()
-		n, _ := step(t, b)
-		if most := 11 + int(10*time.Since(began).Seconds()); n < 10 || n > most {
-			t.Errorf("at 10 a second it sent %d at once, want 10 to %d", n, most)
+		keeps := func(rate int) { // a second's worth at once, and what the step itself takes time for
+			t.Helper()
+			began := time.Now()
+			n, _ := step(t, b)
+			if most := rate + int(float64(rate)*time.Since(began).Seconds()); n < rate || n > most {
+				t.Errorf("at %d a second it sent %d at once, want %d to %d", rate, n, rate, most)
+			}
 		}
+		keeps(10)
 		move(t, b, r.ID, delivery.ReplayPaused)
 		rested(t, b)
 		if n, _ := step(t, b); n != 0 {
@@ -165,9 +169,7 @@ func TestAReplayIsMovedWithinOneStepAndKeepsItsRate(t *testing.T) {
 		}
 		move(t, b, r.ID, delivery.ReplayRunning)
 		change(t, b, "UPDATE replays SET rate = 1, rate_next = 0")
-		if n, _ := step(t, b); n != 1 {
-			t.Errorf("resumed at 1 a second, it sent %d at once", n)
-		}
+		keeps(1)
 		move(t, b, r.ID, delivery.ReplayCancelled)
 		rested(t, b)
 		if n, _ := step(t, b); n != 0 {
@@ -266,6 +268,39 @@ func TestWhatAReplaySentIsCountedWhenItIsGone(t *testing.T) {
 		retain(t, b, 55)
 		same(t, "replays", b.Count(t, "SELECT COUNT(*) FROM replays"), 0)
 		same(t, "items", b.Count(t, "SELECT COUNT(*) FROM replay_items"), 0)
+	})
+}
+
+func TestAPausedReplayExpiresWithItsList(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		wide(t, b, 4)
+		exhaust(t, b, 10)
+		r := replay(t, b, delivery.MaxReplayRate)
+		step(t, b)
+		sendAtOnce(t, b, b.Tickets(), ok, delivered)
+		move(t, b, r.ID, delivery.ReplayPaused)
+		kept := func(days int) (delivery.Replay, delivery.ReplayProgress) { // as if it had been made so long ago
+			t.Helper()
+			change(t, b, "UPDATE replays SET created_at = $1", time.Now().AddDate(0, 0, -days).UnixMicro())
+			retain(t, b, 0)
+			return progressOf(t, b, r.ID)
+		}
+		paused, before := kept(29)
+		same(t, "state after 29 days", paused.State, delivery.ReplayPaused)
+		same(t, "open, delivered", []int{before.Open, before.Delivered}, []int{6, 4})
+		expired, after := kept(31)
+		same(t, "state, note after 31 days", []any{expired.State, expired.Note}, []any{delivery.ReplayCancelled, "expired"})
+		same(t, "progress", after, before)
+		same(t, "time of its end", time.Since(expired.FinishedAt) < time.Minute, true)
+		wantKind(t, b.MoveReplay(t.Context(), r.ID, delivery.ReplayRunning), webhook.KindConflict)
+		rested(t, b)
+		n, _ := step(t, b)
+		same(t, "sent of what is over", n, 0)
+		retain(t, b, 31)
+		same(t, "replays", b.Count(t, "SELECT COUNT(*) FROM replays"), 0)
+		same(t, "items", b.Count(t, "SELECT COUNT(*) FROM replay_items"), 0)
+		b.CheckCounts(t)
 	})
 }
 
