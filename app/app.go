@@ -137,7 +137,7 @@ func (a *App) InternalURL() string { return "http://" + a.internal.Addr().String
 
 // openQueue opens the queue and hands over to it what the ledger admits.
 func (a *App) openQueue(ctx context.Context) error {
-	q, err := queue.Open(ctx, queue.Options{URL: a.config.RedisURL, Timeout: a.config.Timeout, Log: a.log})
+	q, err := queue.Open(ctx, queue.Options{URL: a.config.RedisURL, Timeout: max(a.config.Timeout, delivery.MaxTimeout), Log: a.log})
 	if err != nil {
 		return fmt.Errorf("%w; check LEDGERHOOK_REDIS_URL and that Redis runs there", err)
 	}

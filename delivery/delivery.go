@@ -30,6 +30,7 @@ type Job struct {
 	Trigger  webhook.Trigger // of this attempt
 	URL      string
 	AckMode  webhook.AckMode
+	Timeout  time.Duration  // of this attempt; 0: the worker's own
 	Headers  []byte         // custom headers, sealed; empty: none
 	Secrets  []SealedSecret // in the order they sign: retiring ones, then the active one
 	// BreakerEpoch is the life of the endpoint's breaker that the attempt

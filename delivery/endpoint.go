@@ -18,6 +18,9 @@ const (
 	MaxHeaders     = 20   // custom headers
 	MaxMaxInFlight = 1000 // the widest window
 	MaxRate        = 1000 // deliveries a second
+
+	MinTimeout = 3 * time.Second // of one attempt
+	MaxTimeout = 30 * time.Second
 )
 
 // NewEndpoint is an endpoint of a partner with the defaults, to be changed and
@@ -37,6 +40,7 @@ type EndpointChange struct {
 	RateLimit   *int // deliveries a second; 0: no limit
 	Ordered     *bool
 	AckMode     *webhook.AckMode
+	Timeout     *int    // of one attempt, in seconds; 0: the gateway's own
 	Headers     Headers // all of them
 }
 
@@ -66,6 +70,13 @@ func (c EndpointChange) Apply(box *signer.Box, e *webhook.Endpoint) error {
 			return webhook.Invalid("/ackMode", `must be "status" or "body"`)
 		}
 		e.AckMode = *c.AckMode
+	}
+	if c.Timeout != nil {
+		timeout := time.Duration(*c.Timeout) * time.Second
+		if timeout != 0 && (timeout < MinTimeout || timeout > MaxTimeout) {
+			return webhook.Invalid("/timeoutSeconds", fmt.Sprintf("must be %g to %g, or 0 for the gateway's own", MinTimeout.Seconds(), MaxTimeout.Seconds()))
+		}
+		e.Timeout = timeout
 	}
 	if c.Headers != nil {
 		if err := c.Headers.check(); err != nil {

@@ -25,6 +25,7 @@ func TestAnEndpointsChangeNamesWhatIsWrongAndLeavesTheRest(t *testing.T) {
 		"/rateLimit":      {RateLimit: number(-1)},
 		"/ackMode":        {AckMode: &both},
 		"/webhookTypes/1": {Types: &[]string{"TopupCard", "TopupCard"}},
+		"/timeoutSeconds": {Timeout: number(2)},
 		"/headers":        {Headers: many},
 		"/headers/Host":   {Headers: Headers{"Host": "x"}},
 	} {
@@ -37,12 +38,12 @@ func TestAnEndpointsChangeNamesWhatIsWrongAndLeavesTheRest(t *testing.T) {
 	}
 	e := NewEndpoint("acme", "https://acme.example/", time.Now())
 	body, yes := webhook.AckBody, true
-	change := EndpointChange{Types: &[]string{"TopupCard"}, MaxInFlight: number(5), RateLimit: number(20), Ordered: &yes, AckMode: &body, Headers: Headers{"X-Key": "s3cret"}}
+	change := EndpointChange{Types: &[]string{"TopupCard"}, MaxInFlight: number(5), RateLimit: number(20), Ordered: &yes, AckMode: &body, Timeout: number(30), Headers: Headers{"X-Key": "s3cret"}}
 	if err := errors.Join(change.Apply(box, &e), EndpointChange{}.Apply(box, &e)); err != nil {
 		t.Fatal(err)
 	}
 	headers, err := OpenHeaders(box, e.ID, e.Headers)
-	if err != nil || headers["X-Key"] != "s3cret" || len(e.Types) != 1 || e.Window.MaxInFlight != 5 || RateLimit(e.Window) != 20 || !e.Window.Ordered || e.AckMode != body {
+	if err != nil || headers["X-Key"] != "s3cret" || len(e.Types) != 1 || e.Window.MaxInFlight != 5 || RateLimit(e.Window) != 20 || !e.Window.Ordered || e.AckMode != body || e.Timeout != 30*time.Second {
 		t.Errorf("%+v %v (%v)", e, headers, err)
 	}
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"runtime/debug"
@@ -43,7 +44,7 @@ type WorkerOptions struct {
 	Composer *Composer
 	Sender   *sender.Sender
 	Policy   webhook.RetryPolicy
-	Timeout  time.Duration // of an attempt
+	Timeout  time.Duration // of an attempt, unless its endpoint has one of its own
 	Metrics  *Metrics
 	Log      *slog.Logger
 }
@@ -111,7 +112,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 		a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway could not compose the message"
 		return a
 	}
-	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: w.timeout, AckBody: job.AckMode == webhook.AckBody})
+	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: cmp.Or(job.Timeout, w.timeout), AckBody: job.AckMode == webhook.AckBody})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
 	a.PeerIP, a.TLSVersion, a.TLSNotAfter = r.PeerIP, r.TLSVersion, r.TLSNotAfter
 	a.Outcome, a.StatusCode, a.ErrorClass, a.ErrorDetail = r.Outcome, r.StatusCode, r.ErrorClass, r.ErrorDetail

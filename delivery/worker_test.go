@@ -265,3 +265,25 @@ func TestAPanicIsAFailedAttemptLikeAnyOther(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEndpointsOwnTimeLimitEndsItsAttempts(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{})
+		partner := receive(t, func(ctx context.Context, n int) int {
+			if n == 1 {
+				<-ctx.Done()
+			}
+			return http.StatusNoContent
+		})
+		e := g.endpoint(t, partner.URL)
+		const limit = 300 * time.Millisecond
+		if _, err := g.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		g.run(t, parts{})
+		_, attempts := g.waitState(t, g.append(t, webhook.TopupCard).DeliveryIDs[0], webhook.Delivered)
+		if len(attempts) != 2 || attempts[0].ErrorClass != webhook.ErrorTimeout || attempts[0].Phases.Total < limit || !strings.Contains(attempts[0].ErrorDetail, "300ms") {
+			t.Errorf("attempts %+v", attempts)
+		}
+	})
+}

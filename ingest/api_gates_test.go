@@ -30,17 +30,17 @@ func TestHowAnEndpointIsDeliveredToIsSetAndShown(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")
 		made := a.want(t, 201, "POST", "/partners/acme/endpoints",
-			`{"url":"https://partner.example.com/","rateLimit":7,"ordered":true,"ackMode":"body","headers":{"x-api-key":"s3cret","Authorization":"Bearer s3cret","X-Gone":null}}`,
-			`"rateLimit":7,"ordered":true,"ackMode":"body","headers":["Authorization","x-api-key"]`,
+			`{"url":"https://partner.example.com/","rateLimit":7,"ordered":true,"ackMode":"body","timeoutSeconds":30,"headers":{"x-api-key":"s3cret","Authorization":"Bearer s3cret","X-Gone":null}}`,
+			`"rateLimit":7,"ordered":true,"ackMode":"body","timeoutSeconds":30,"headers":["Authorization","x-api-key"]`,
 			`"breaker":{"state":"closed","openUntil":null},"lastSuccessAt":null,"failingSince":null`)
 		path := "/endpoints/" + made.text(t, "endpointId")
-		a.want(t, 200, "PATCH", path, `{"description":"x","headers":null,"rateLimit":null,"ordered":null,"ackMode":null}`,
-			`"rateLimit":7,"ordered":true,"ackMode":"body","headers":["Authorization","x-api-key"]`)
+		a.want(t, 200, "PATCH", path, `{"description":"x","headers":null,"rateLimit":null,"ordered":null,"ackMode":null,"timeoutSeconds":null}`,
+			`"rateLimit":7,"ordered":true,"ackMode":"body","timeoutSeconds":30,"headers":["Authorization","x-api-key"]`)
 		for _, rate := range []int{1, 3, 600, 997, 999, 1000} {
 			a.want(t, 200, "PATCH", path, map[string]any{"rateLimit": rate}, fmt.Sprintf(`"rateLimit":%d,`, rate))
 		}
-		a.want(t, 200, "PATCH", path, `{"headers":{"X-Other":""},"ordered":false,"ackMode":"status","rateLimit":0}`,
-			`"rateLimit":0,"ordered":false,"ackMode":"status","headers":["X-Other"]`)
+		a.want(t, 200, "PATCH", path, `{"headers":{"X-Other":""},"ordered":false,"ackMode":"status","timeoutSeconds":0,"rateLimit":0}`,
+			`"rateLimit":0,"ordered":false,"ackMode":"status","timeoutSeconds":15,"headers":["X-Other"]`)
 		a.want(t, 200, "PATCH", path, `{"headers":{}}`, `"headers":[]`)
 		a.want(t, 200, "PATCH", path, `{"headers":{`+manyHeaders(20)+`}}`)
 		a.want(t, 200, "GET", "/audit", nil)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -25,6 +26,7 @@ type endpointRequest struct {
 	RateLimit *int               `json:"rateLimit"` // deliveries a second; 0: no limit
 	Ordered   *bool              `json:"ordered"`
 	AckMode   *webhook.AckMode   `json:"ackMode"`
+	Timeout   *int               `json:"timeoutSeconds"` // of one attempt; 0: the gateway's own
 }
 
 type endpointItem struct {
@@ -42,7 +44,8 @@ type endpointItem struct {
 	RateLimit    int      `json:"rateLimit"`
 	Ordered      bool     `json:"ordered"`
 	AckMode      string   `json:"ackMode"`
-	Headers      []string `json:"headers"` // the names of custom headers
+	Timeout      int      `json:"timeoutSeconds"` // of one attempt
+	Headers      []string `json:"headers"`        // the names of custom headers
 
 	Breaker       breakerItem `json:"breaker"`
 	LastSuccessAt web.Time    `json:"lastSuccessAt"`
@@ -59,7 +62,7 @@ type breakerItem struct {
 
 func (a *Internal) showEndpointItem(e webhook.Endpoint) endpointItem {
 	item := endpointItem{
-		RateLimit: delivery.RateLimit(e.Window), Ordered: e.Window.Ordered, AckMode: string(e.AckMode), Headers: []string{},
+		RateLimit: delivery.RateLimit(e.Window), Ordered: e.Window.Ordered, AckMode: string(e.AckMode), Timeout: int(cmp.Or(e.Timeout, a.Timeout).Seconds()), Headers: []string{},
 		Breaker:       breakerItem{string(e.Window.Breaker.State), web.Time(e.Window.Breaker.OpenUntil), e.Window.Breaker.Reason},
 		LastSuccessAt: web.Time(e.Window.Health.LastSuccess), FailingSince: web.Time(e.Window.Health.FailingSince),
 		EndpointID: e.ID, PartnerCode: e.PartnerCode, URL: e.URL, WebhookTypes: []string{}, Description: e.Description, State: "active",
@@ -94,7 +97,7 @@ func (a *Internal) apply(q endpointRequest, e *webhook.Endpoint) error {
 		}
 		e.Description = *q.Description
 	}
-	change := delivery.EndpointChange{Types: q.WebhookTypes, MaxInFlight: q.MaxInFlight, RateLimit: q.RateLimit, Ordered: q.Ordered, AckMode: q.AckMode}
+	change := delivery.EndpointChange{Types: q.WebhookTypes, MaxInFlight: q.MaxInFlight, RateLimit: q.RateLimit, Ordered: q.Ordered, AckMode: q.AckMode, Timeout: q.Timeout}
 	if q.Headers != nil {
 		change.Headers = delivery.Headers{}
 		for name, value := range q.Headers {
@@ -155,7 +158,7 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, struct {
 		endpointItem
 		Advice []string `json:"advice"` // what the receiver's answers say to its owner
-	}{item, delivery.Advise(attempts, a.Timeout, time.Now())})
+	}{item, delivery.Advise(attempts, cmp.Or(e.Timeout, a.Timeout), time.Now())})
 }
 
 // changeEndpoint applies a change, notes it and shows the endpoint.

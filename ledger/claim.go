@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
@@ -151,6 +152,7 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 type claimedEndpoint struct {
 	url     string
 	ackMode webhook.AckMode
+	timeout time.Duration
 	headers []byte
 	epoch   int64
 }
@@ -178,11 +180,11 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	if err != nil {
 		return err
 	}
-	t = new(text).add("SELECT e.id, e.url, e.ack_mode, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.id IN ")
+	t = new(text).add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.id IN ")
 	err = list(t, slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		var e claimedEndpoint
-		err := rows.Scan(&id, &e.url, &e.ackMode, &e.headers, &e.epoch)
+		err := rows.Scan(&id, &e.url, &e.ackMode, microsColumn{&e.timeout}, &e.headers, &e.epoch)
 		endpoints[id] = e
 		return err
 	})
@@ -205,7 +207,7 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 		if c.claimed {
 			c.job.Event = events[c.job.Delivery.EventID]
 			e := endpoints[c.job.Delivery.EndpointID]
-			c.job.URL, c.job.AckMode, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.headers, e.epoch
+			c.job.URL, c.job.AckMode, c.job.Timeout, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.timeout, e.headers, e.epoch
 			c.job.Secrets = codes[c.job.Delivery.PartnerCode]
 		}
 	}

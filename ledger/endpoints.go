@@ -13,10 +13,10 @@ import (
 	"ledgerhook/webhook"
 )
 
-const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.ack_mode, e.headers, e.created_at, e.updated_at, " + windowColumns
+const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.ack_mode, e.timeout, e.headers, e.created_at, e.updated_at, " + windowColumns
 
 func endpointFields(e *webhook.Endpoint) []any {
-	return append([]any{&e.ID, &e.PartnerCode, &e.URL, listColumn[webhook.Type]{&e.Types}, &e.Description, &e.AckMode, &e.Headers,
+	return append([]any{&e.ID, &e.PartnerCode, &e.URL, listColumn[webhook.Type]{&e.Types}, &e.Description, &e.AckMode, microsColumn{&e.Timeout}, &e.Headers,
 		timeColumn{&e.CreatedAt}, timeColumn{&e.UpdatedAt}}, windowFields(&e.Window)...)
 }
 
@@ -41,9 +41,9 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhoo
 		if n >= partners.MaxEndpoints {
 			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, which is the most: remove one first", n))
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, ack_mode, headers, created_at, updated_at, removed_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)`, e.ID, e.PartnerCode, e.URL, joinList(e.Types), e.Description,
-			string(cmp.Or(e.AckMode, webhook.AckStatus)), bytesOrEmpty(e.Headers), micros(e.CreatedAt), micros(e.CreatedAt))
+		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, ack_mode, timeout, headers, created_at, updated_at, removed_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`, e.ID, e.PartnerCode, e.URL, joinList(e.Types), e.Description,
+			string(cmp.Or(e.AckMode, webhook.AckStatus)), e.Timeout.Microseconds(), bytesOrEmpty(e.Headers), micros(e.CreatedAt), micros(e.CreatedAt))
 		if err != nil {
 			return fmt.Errorf("insert endpoint: %w", err)
 		}
@@ -230,7 +230,7 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 		w.wake(b.now)
 		e.UpdatedAt, e.Window = b.now, w.Window
 		_, err = b.tx.ExecContext(ctx, `UPDATE endpoints SET url_changed_at = CASE WHEN url <> $2 THEN $7 ELSE url_changed_at END, url = $2, types = $3, description = $4, ack_mode = $5, headers = $6,
-			updated_at = $7 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now))
+			updated_at = $7, timeout = $8 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now), e.Timeout.Microseconds())
 		return err
 	})
 	if err == nil && newTypes {

@@ -41,7 +41,8 @@ type Endpoint struct {
 	Types       []Type // empty: all
 	Description string
 	AckMode     AckMode
-	Headers     []byte // custom headers, sealed
+	Timeout     time.Duration // of one attempt; 0: the gateway's own
+	Headers     []byte        // custom headers, sealed
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Window      Window

@@ -29,6 +29,7 @@ type endpointItem struct {
 	RateLimit   int       `json:"rateLimit"`
 	Ordered     bool      `json:"ordered"`
 	AckMode     string    `json:"ackMode"`
+	Timeout     int       `json:"timeoutSeconds"`
 	Headers     []string  `json:"headers"`
 	CreatedAt   time.Time `json:"createdAt"`
 	Breaker     struct {
@@ -86,7 +87,7 @@ func (c *cli) endpointAdd() *cobra.Command {
 	var asJSON bool
 	var target, description string
 	var types, headers []string
-	var inFlight, rate int
+	var inFlight, rate, timeout int
 	var ordered bool
 	var ackMode string
 	cmd := &cobra.Command{
@@ -108,8 +109,9 @@ func (c *cli) endpointAdd() *cobra.Command {
 				RateLimit   int               `json:"rateLimit,omitempty"`
 				Ordered     bool              `json:"ordered,omitempty"`
 				AckMode     string            `json:"ackMode,omitempty"`
+				Timeout     int               `json:"timeoutSeconds,omitempty"`
 				Headers     map[string]string `json:"headers,omitempty"`
-			}{target, types, description, inFlight, rate, ordered, ackMode, named}
+			}{target, types, description, inFlight, rate, ordered, ackMode, timeout, named}
 			e, raw, err := fetch[endpointItem](cmd.Context(), api, http.MethodPost, partnerPath(args[0])+"/endpoints", body)
 			if err != nil {
 				return err
@@ -131,6 +133,7 @@ func (c *cli) endpointAdd() *cobra.Command {
 			if e.AckMode == "body" {
 				t.fact("success", "says the answer's body")
 			}
+			t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
 			t.fact("headers", strings.Join(e.Headers, ", "))
 			return t.flush()
 		},
@@ -140,6 +143,7 @@ func (c *cli) endpointAdd() *cobra.Command {
 	cmd.Flags().StringVar(&description, "description", "", "a note for people")
 	cmd.Flags().IntVar(&inFlight, "max-in-flight", 0, "how many requests at once at most; the server's default without it")
 	cmd.Flags().IntVar(&rate, "rate-limit", 0, "how many notifications a second at most; no limit without it")
+	cmd.Flags().IntVar(&timeout, "timeout", 0, "seconds that one attempt may take, 3 to 30; the server's default without it")
 	cmd.Flags().BoolVar(&ordered, "ordered", false, "keep the order of a card's, account's or order's notifications")
 	cmd.Flags().StringVar(&ackMode, "ack-mode", "", `what a success is: "status" any 2xx, "body" a JSON answer without success: false`)
 	cmd.Flags().StringArrayVar(&headers, "header", nil, `"Name: value" to send with every notification; may be repeated`)

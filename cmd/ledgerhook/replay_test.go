@@ -145,14 +145,14 @@ func TestAReplayIsMovedByItsVerbs(t *testing.T) {
 
 func TestAnEndpointIsAddedAsTheFlagsSay(t *testing.T) {
 	s := newServer(t, map[string][]string{"POST /internal/v1/partners/acme/endpoints": {
-		`201 {"endpointId":"ep_1","url":"https://a.example/h","webhookTypes":[],"rateLimit":10,"ordered":true,"ackMode":"body","headers":["Authorization","X-Team"]}`}})
-	got := run(t, s.env(), "", "endpoint", "add", "acme", "--url", "https://a.example/h", "--ordered", "--rate-limit", "10", "--ack-mode", "body", "--max-in-flight", "4",
+		`201 {"endpointId":"ep_1","url":"https://a.example/h","webhookTypes":[],"rateLimit":10,"ordered":true,"ackMode":"body","timeoutSeconds":20,"headers":["Authorization","X-Team"]}`}})
+	got := run(t, s.env(), "", "endpoint", "add", "acme", "--url", "https://a.example/h", "--ordered", "--rate-limit", "10", "--ack-mode", "body", "--max-in-flight", "4", "--timeout", "20",
 		"--header", "Authorization: Bearer a:b, c", "--header", "X-Team:cards")
 	got.has(t, exitOK, "endpoint added")
-	if want := `{"url":"https://a.example/h","maxInFlight":4,"rateLimit":10,"ordered":true,"ackMode":"body","headers":{"Authorization":"Bearer a:b, c","X-Team":"cards"}}`; s.last(t).body != want {
+	if want := `{"url":"https://a.example/h","maxInFlight":4,"rateLimit":10,"ordered":true,"ackMode":"body","timeoutSeconds":20,"headers":{"Authorization":"Bearer a:b, c","X-Team":"cards"}}`; s.last(t).body != want {
 		t.Errorf("asked %s", cmp.Diff(want, s.last(t).body))
 	}
-	if want := "endpoint    ep_1\nurl         https://a.example/h\ntypes       all\nrate limit  10 a second\norder       by subject\nsuccess     says the answer's body\nheaders     Authorization, X-Team\n"; got.out != want {
+	if want := "endpoint    ep_1\nurl         https://a.example/h\ntypes       all\nrate limit  10 a second\norder       by subject\nsuccess     says the answer's body\ntime limit  20 s\nheaders     Authorization, X-Team\n"; got.out != want {
 		t.Errorf("printed\n%s", got.out)
 	}
 	for _, headers := range [][]string{{"s3cret"}, {": s3cret"}, {"X-A: s3cret", "X-A: s3cret"}} {
