@@ -14,6 +14,7 @@ type chart struct {
 	Title  string
 	Legend []series
 	SVG    template.HTML
+	Wide   bool // the drawing may be wider than the page and is then scrolled
 	Head   []string
 	Rows   [][]string
 }
@@ -152,7 +153,7 @@ func spark(title string, values []float64) template.HTML {
 type svg struct{ b strings.Builder }
 
 func (s *svg) open(class string, width, height float64, title string) {
-	s.f(`<svg class="%v" viewBox="0 0 %v %v" role="img" focusable="false"><title>%v</title>`, class, width, height, title)
+	s.f(`<svg class="%v" viewBox="0 0 %v %v" width="%v" height="%v" role="img" focusable="false"><title>%v</title>`, class, width, height, width, height, title)
 }
 
 // f adds markup; the arguments, numbers or texts, stand for its %v.

@@ -88,3 +88,16 @@ func TestFiguresInWords(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestManyAttemptsFitIntoAPage(t *testing.T) {
+	marks := []mark{{At: hour}}
+	for i := range 14 {
+		marks = append(marks, mark{At: hour.Add(time.Duration(i*i) * time.Hour)})
+	}
+	if places := place(marks); places[len(places)-1] > timelineRoom {
+		t.Errorf("%v", places)
+	}
+	if got := gapWords(64*time.Minute, timelineTight); got != "1 h" {
+		t.Errorf("between two that stand close: %q", got)
+	}
+}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"html/template"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,8 @@ const (
 	timelineRail   = 34.0 // height of the rail
 	timelineEdge   = 40.0
 	timelineLeast  = 74.0 // between two marks
+	timelineTight  = 58.0 // between two of many
+	timelineRoom   = 840.0
 )
 
 // timeline draws marks from left to right. The room between two of them grows
@@ -27,9 +30,8 @@ const (
 // took a day does not push what took a second together.
 func timeline(title string, marks []mark) template.HTML {
 	places := place(marks)
-	width := 2*timelineEdge + places[len(places)-1]
 	var s svg
-	s.open("drawing-timeline", math.Max(width, chartWidth), timelineHeight, title)
+	s.open("drawing-timeline", 2*timelineEdge+places[len(places)-1], timelineHeight, title)
 	for i := 1; i < len(marks); i++ {
 		from, to := timelineEdge+places[i-1], timelineEdge+places[i]
 		class := "rail"
@@ -37,7 +39,7 @@ func timeline(title string, marks []mark) template.HTML {
 			class += " future"
 		}
 		s.f(`<path class="%v" d="M%v %vH%v"/>`, class, from+10, timelineRail, to-10)
-		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, (from+to)/2, timelineRail-9, "+"+formatDuration(marks[i].At.Sub(marks[i-1].At)))
+		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, (from+to)/2, timelineRail-9, "+"+gapWords(marks[i].At.Sub(marks[i-1].At), to-from))
 	}
 	for i, m := range marks {
 		x, class := timelineEdge+places[i], m.Tone
@@ -54,6 +56,16 @@ func timeline(title string, marks []mark) template.HTML {
 	return s.close()
 }
 
+// gapWords is the time between two marks; where there is no room for two units
+// the smaller one is left out.
+func gapWords(gap time.Duration, room float64) string {
+	text := formatDuration(gap)
+	if fields := strings.Fields(text); room < timelineLeast && len(fields) > 2 {
+		return strings.Join(fields[:2], " ")
+	}
+	return text
+}
+
 // glyphs tell tones apart without colour.
 var glyphs = map[string]string{
 	"good": "m-4 .5 2.7 2.7L4-3.5",
@@ -63,12 +75,20 @@ var glyphs = map[string]string{
 }
 
 // place says where each mark stands, the first one at 0; there is always one
-// place at least.
+// place at least. Many marks stand closer, to fit into a page while they can.
 func place(marks []mark) []float64 {
+	least, share := timelineLeast, 9.0
 	places := make([]float64, max(1, len(marks)))
-	for i := 1; i < len(marks); i++ {
-		gap := math.Max(0, marks[i].At.Sub(marks[i-1].At).Seconds())
-		places[i] = places[i-1] + timelineLeast + 9*math.Log1p(gap)
+	for range 2 {
+		for i := 1; i < len(marks); i++ {
+			gap := math.Max(0, marks[i].At.Sub(marks[i-1].At).Seconds())
+			places[i] = places[i-1] + least + share*math.Log1p(gap)
+		}
+		gaps := float64(len(places) - 1)
+		if long := places[len(places)-1]; long > timelineRoom {
+			share *= math.Max(0, timelineRoom-timelineTight*gaps) / (long - least*gaps)
+			least = timelineTight
+		}
 	}
 	return places
 }

@@ -169,7 +169,7 @@ func (q *request) attemptChart(d ledger.FoundDelivery, attempts []webhook.Attemp
 		}
 		c.Rows = append(c.Rows, []string{formatTime(m.At), what})
 	}
-	c.SVG = timeline(c.Title, marks)
+	c.SVG, c.Wide = timeline(c.Title, marks), true
 	return c
 }
 

@@ -45,7 +45,7 @@ func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05
 
 // formatNumber spells a whole number with thousands apart.
 func formatNumber(n any) string {
-	digits := fmt.Sprint(n)
+	digits, places, decimal := strings.Cut(fmt.Sprint(n), ".")
 	sign := ""
 	if rest, negative := strings.CutPrefix(digits, "-"); negative {
 		sign, digits = "−", rest
@@ -56,6 +56,9 @@ func formatNumber(n any) string {
 			b.WriteByte(',')
 		}
 		b.WriteRune(c)
+	}
+	if decimal {
+		b.WriteString("." + places)
 	}
 	return sign + b.String()
 }

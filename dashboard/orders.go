@@ -46,7 +46,7 @@ var orderPills = map[orders.Status]pill{
 	orders.StatusPaymentCompleted:        {"busy", "payment completed"},
 	orders.StatusProcessingTokenTransfer: {"busy", "processing token transfer"},
 	orders.StatusSuccess:                 {"good", "success"},
-	orders.StatusFail:                    {"bad", "fail"},
+	orders.StatusFail:                    {"bad", "failed"},
 	orders.StatusError:                   {"warn", "error"},
 }
 

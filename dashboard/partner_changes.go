@@ -31,6 +31,7 @@ var acts = map[string]string{
 	"endpoint.resume": "resumed the endpoint", "endpoint.open-breaker": "opened the breaker of", "endpoint.close-breaker": "closed the breaker of",
 	"endpoint.disable": "disabled the endpoint", "endpoint.warn": "warned of the endpoint", "secret.create": "made a secret of",
 	"secret.activate": "activated a secret of", "secret.revoke": "revoked a secret of", "rate.set": "set the rate of",
+	"replay.start": "started the replay", "replay.pause": "paused the replay", "replay.resume": "let go on the replay", "replay.cancel": "cancelled the replay",
 }
 
 // changeRows are the newest changes, at most limit; what was done again and
@@ -49,6 +50,9 @@ func changeRows(entries []partners.AuditEntry, limit int) (rows []changeRow) {
 		}
 		if row.Target == row.Partner {
 			row.Target = ""
+		}
+		if row.Detail == row.Partner {
+			row.Detail = ""
 		}
 		switch {
 		case strings.HasSuffix(e.Action, ".disable"), strings.HasSuffix(e.Action, ".open-breaker"), strings.HasSuffix(e.Action, ".remove"):

@@ -135,16 +135,22 @@ func drawParts(parts []replayPart, total int) template.HTML {
 
 // FailureWords is a class of failures in words; empty: they ended unsent.
 func (q *request) FailureWords(class webhook.ErrorClass) string {
-	switch class {
-	case "":
+	text, ok := classWords[class]
+	switch {
+	case class == "":
 		return q.T("never sent")
-	case webhook.ErrorHTTP4xx, webhook.ErrorHTTP5xx, webhook.ErrorRedirect, webhook.ErrorBadAck:
+	case !ok:
 		return string(class)
 	}
-	if text, ok := classWords[class]; ok {
-		return q.T(text)
+	if codes := codesOf[class]; codes != "" {
+		return q.T(text, codes)
 	}
-	return string(class)
+	return q.T(text)
+}
+
+// codesOf are the status codes of the classes that have several.
+var codesOf = map[webhook.ErrorClass]string{
+	webhook.ErrorHTTP4xx: "4xx", webhook.ErrorHTTP5xx: "5xx", webhook.ErrorRedirect: "3xx", webhook.ErrorBadAck: "2xx",
 }
 
 // ActWords is an entry of a replay's history: what was done, and who did it.
