@@ -34,16 +34,21 @@ func (s *surface) activityPage(w http.ResponseWriter, r *http.Request, q *reques
 	if err != nil {
 		return err
 	}
-	v := activityView{AsOf: q.Now}
+	v := activityView{AsOf: q.Now, Entries: q.activityRows(found)}
+	if next != "" {
+		v.More = url.Values{"after": {next}}.Encode()
+	}
+	return q.render(w, r, "activity", v)
+}
+
+// activityRows are entries of the audit log as the partner may see them.
+func (q *request) activityRows(found []partners.AuditEntry) (rows []activityRow) {
 	for _, e := range found {
 		row := activityRow{At: e.At, Action: e.Action, Target: e.Target}
 		if name, own := strings.CutPrefix(e.Actor, q.User.PartnerCode+"/"); own {
 			row.Who, row.Detail = name, e.Detail
 		}
-		v.Entries = append(v.Entries, row)
+		rows = append(rows, row)
 	}
-	if next != "" {
-		v.More = url.Values{"after": {next}}.Encode()
-	}
-	return q.render(w, r, "activity", v)
+	return rows
 }

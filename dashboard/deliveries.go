@@ -60,6 +60,7 @@ func (s *surface) deliveryRoutes() []route {
 		{"GET " + s.base + "/deliveries/live", mayRead, s.deliveriesLive},
 		{"GET " + s.base + "/deliveries.csv", mayRead, s.deliveriesExport},
 		{"GET " + s.base + "/deliveries/{id}", mayRead, s.deliveryPage},
+		{"GET " + s.base + "/deliveries/{id}/signed", mayRead, s.signedPage},
 		{"POST " + s.base + "/deliveries/{id}/retry", mayAct, s.retryDelivery},
 		{"POST " + s.base + "/deliveries/{id}/cancel", mayAct, s.cancelDelivery},
 	}

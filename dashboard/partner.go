@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"net/http"
@@ -64,8 +65,9 @@ func lookBacksAt(name string) (all []lookBack, chosen lookBack) {
 // endpointPanel is an endpoint with what its receiver answered of late.
 type endpointPanel struct {
 	webhook.Endpoint
-	Advice      []string
-	Certificate time.Time // when it ends; zero: none was shown
+	Advice      []delivery.Advice
+	Newest      webhook.Attempt // zero: there is none of late
+	Certificate time.Time       // when it ends; zero: none was shown
 }
 
 var partnerDone = map[string]string{
@@ -141,16 +143,24 @@ func (s *surface) endpointPanels(ctx context.Context, code string) ([]endpointPa
 	}
 	panels := make([]endpointPanel, len(found))
 	for i, e := range found {
-		attempts, err := s.Ledger.RecentAttempts(ctx, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		panels[i] = endpointPanel{Endpoint: e, Advice: delivery.Advise(attempts, s.Timeout, time.Now())}
-		if panels[i].Certificate, err = s.Ledger.CertificateEnds(ctx, ledger.Only(code), e.ID); err != nil {
+		if panels[i], err = s.endpointPanel(ctx, e); err != nil {
 			return nil, err
 		}
 	}
 	return panels, nil
+}
+
+func (s *surface) endpointPanel(ctx context.Context, e webhook.Endpoint) (endpointPanel, error) {
+	attempts, err := s.Ledger.RecentAttempts(ctx, e.ID)
+	if err != nil {
+		return endpointPanel{}, err
+	}
+	p := endpointPanel{Endpoint: e, Advice: delivery.AdviceOn(attempts, cmp.Or(e.Timeout, s.Timeout), time.Now())}
+	if len(attempts) > 0 {
+		p.Newest = attempts[0]
+	}
+	p.Certificate, err = s.Ledger.CertificateEnds(ctx, ledger.Only(e.PartnerCode), e.ID)
+	return p, err
 }
 
 // ChangeRows are the changes in words.

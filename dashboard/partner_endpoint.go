@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -16,24 +17,24 @@ const certificateSoon = 14 * 24 * time.Hour
 func (p endpointPanel) State() pill {
 	switch w := p.Window; {
 	case w.PartnerDisabled:
-		return pill{"bad", "partner disabled"}
+		return pill{"bad", words("partner disabled")}
 	case w.Disabled:
-		return pill{"bad", "disabled"}
+		return pill{"bad", words("disabled")}
 	case w.Paused:
-		return pill{"warn", "paused"}
+		return pill{"warn", words("paused")}
 	}
-	return pill{"good", "active"}
+	return pill{"good", words("active")}
 }
 
 // Breaker is where the endpoint's breaker stands.
 func (p endpointPanel) Breaker() pill {
 	switch p.Window.Breaker.State {
 	case webhook.BreakerOpen:
-		return pill{"bad", "breaker open"}
+		return pill{"bad", words("breaker open")}
 	case webhook.BreakerHalfOpen:
-		return pill{"warn", "breaker on probation"}
+		return pill{"warn", words("breaker on probation")}
 	}
-	return pill{"good", "breaker closed"}
+	return pill{"good", words("breaker closed")}
 }
 
 // BreakerClosed reports whether deliveries pass the breaker.
@@ -61,10 +62,10 @@ func (p endpointPanel) Waiting() int {
 
 // Rate is how many deliveries a second the endpoint takes at most.
 func (p endpointPanel) Rate() string {
-	if p.Window.RateEvery == 0 {
-		return "no limit"
+	if n := delivery.RateLimit(p.Window); n > 0 {
+		return formatNumber(n) + " a second"
 	}
-	return formatNumber(int64(time.Second/p.Window.RateEvery)) + " a second"
+	return "no limit"
 }
 
 // Width says how much of the window is in use.
@@ -114,8 +115,16 @@ func reasonOf(r *http.Request) (string, error) {
 	return reason, partners.CheckText("reason", reason)
 }
 
-// moveEndpoint changes an endpoint and leads back to its partner. reasoned
-// ones need a reason, which change gets.
+// endpointPlace is where an endpoint is shown after something was done with it.
+func (s *surface) endpointPlace(e webhook.Endpoint, done string) string {
+	if s.name == opsSurface {
+		return partnerPath(e.PartnerCode) + "?done=" + done + "#" + e.ID
+	}
+	return endpointPath(e.ID) + "?done=" + done
+}
+
+// moveEndpoint changes an endpoint and leads back to it. reasoned ones need a
+// reason, which change gets.
 func (s *surface) moveEndpoint(act string, reasoned bool, change func(w *webhook.Window, reason string)) page {
 	return func(w http.ResponseWriter, r *http.Request, q *request) (err error) {
 		reason := ""
@@ -124,7 +133,7 @@ func (s *surface) moveEndpoint(act string, reasoned bool, change func(w *webhook
 				return err
 			}
 		}
-		e, err := s.Ledger.UpdateEndpoint(r.Context(), r.PathValue("id"), func(e *webhook.Endpoint) error {
+		e, err := s.Ledger.UpdateEndpointIn(r.Context(), q.scope(), r.PathValue("id"), func(e *webhook.Endpoint) error {
 			change(&e.Window, reason)
 			return nil
 		})
@@ -132,7 +141,7 @@ func (s *surface) moveEndpoint(act string, reasoned bool, change func(w *webhook
 			return err
 		}
 		s.acted(r.Context(), q, "endpoint."+act, e.ID, reason)
-		http.Redirect(w, r, partnerPath(e.PartnerCode)+"?done="+act+"#"+e.ID, http.StatusSeeOther)
+		http.Redirect(w, r, s.endpointPlace(e, act), http.StatusSeeOther)
 		return nil
 	}
 }

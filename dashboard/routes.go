@@ -41,7 +41,7 @@ func (s *surface) opsRoutes() []route {
 
 // portalRoutes are the partners' pages.
 func (s *surface) portalRoutes() []route {
-	return append(s.sharedRoutes(),
+	return append(slices.Concat(s.sharedRoutes(), s.endpointRoutes(), s.secretRoutes()),
 		route{"GET /portal", mayRead, s.portalHome},
 	)
 }

@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// checkStep is one thing that has to hold before a notification arrives.
+type checkStep struct {
+	State  pill
+	Name   string
+	Says   string
+	Do     string // what helps; empty: nothing has to be done
+	Detail string // the sender's own words, in English
+}
+
+// The steps of an attempt, in the order they happen.
+const (
+	stepName = iota
+	stepAddress
+	stepConnection
+	stepTLS
+	stepAnswer
+)
+
+// stepNames are what each step asks.
+var stepNames = []string{words("Host name"), words("Public address"), words("Connection"), words("TLS and certificate"), words("Answer to the POST")}
+
+// failedStep is the step that ended an attempt; stepAnswer if none did before.
+func failedStep(a webhook.Attempt) int {
+	switch a.ErrorClass {
+	case webhook.ErrorDNS:
+		return stepName
+	case webhook.ErrorBlocked:
+		return stepAddress
+	case webhook.ErrorConnect:
+		return stepConnection
+	case webhook.ErrorTLS:
+		return stepTLS
+	case webhook.ErrorTimeout: // the sender says what did not come in time
+		switch {
+		case strings.HasPrefix(a.ErrorDetail, "no connection"):
+			return stepConnection
+		case strings.HasPrefix(a.ErrorDetail, "no TLS"):
+			return stepTLS
+		}
+	}
+	return stepAnswer
+}
+
+// checkSteps tells an attempt at a URL step by step.
+func (q *request) checkSteps(rawURL string, a webhook.Attempt) []checkStep {
+	if a.ErrorClass == webhook.ErrorInternal {
+		return []checkStep{{State: pill{"warn", words("not checked")}, Name: q.T("Gateway"), Says: q.T("The gateway itself could not send it. Nothing can be said of the receiver."), Detail: a.ErrorDetail}}
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		u = &url.URL{}
+	}
+	last := failedStep(a)
+	passed := []string{
+		q.nameStep(u, a), q.T("It may be reached: %s.", a.PeerIP), q.connectionStep(a), "", "",
+	}
+	var steps []checkStep
+	for i, name := range stepNames {
+		step := checkStep{Name: q.T(name), State: pill{"good", words("in order")}, Says: passed[i]}
+		switch {
+		case i > last:
+			step.State, step.Says = pill{"idle", words("not reached")}, ""
+		case i == stepAnswer:
+			q.answerStep(&step, a)
+		case i == last:
+			step.State, step.Says, step.Detail = pill{"bad", words("fails")}, resultWords(q.T, lastOf(a)), a.ErrorDetail
+			step.Do = q.blame(a).Do
+		case i == stepTLS:
+			q.tlsStep(&step, u, a)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+func (q *request) nameStep(u *url.URL, a webhook.Attempt) string {
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return q.T("The URL names an address itself; nothing is looked up.")
+	}
+	if a.Phases.DNS > 0 {
+		return q.T("%s was found in %s.", u.Hostname(), formatDuration(a.Phases.DNS))
+	}
+	return q.T("%s was found.", u.Hostname())
+}
+
+func (q *request) connectionStep(a webhook.Attempt) string {
+	if a.Phases.Connect > 0 {
+		return q.T("The receiver takes connections; this one took %s.", formatDuration(a.Phases.Connect))
+	}
+	return q.T("The receiver takes connections; one that was open was used again.")
+}
+
+// tlsStep fills in the step of an attempt that went on after it.
+func (q *request) tlsStep(step *checkStep, u *url.URL, a webhook.Attempt) {
+	left := a.TLSNotAfter.Sub(q.Now)
+	switch {
+	case u.Scheme == "http":
+		step.State, step.Says = pill{"idle", words("no TLS")}, q.T("Plain http, which is allowed in the operators' own networks only.")
+	case a.TLSNotAfter.IsZero():
+		step.Says = a.TLSVersion
+	case left < certificateSoon:
+		step.State = pill{"warn", words("soon")}
+		step.Says = q.T("%s. The certificate ends on %s, in %s.", a.TLSVersion, a.TLSNotAfter.UTC().Format(time.DateOnly), formatDuration(left.Truncate(time.Hour)))
+		step.Do = q.T("Renew the certificate: without a valid one nothing can be delivered.")
+	default:
+		step.Says = q.T("%s. The certificate lasts until %s, for %s more.", a.TLSVersion, a.TLSNotAfter.UTC().Format(time.DateOnly), formatDuration(left.Truncate(24*time.Hour)))
+	}
+}
+
+func (q *request) answerStep(step *checkStep, a webhook.Attempt) {
+	step.Says, step.Detail = q.T("%s after %s.", resultWords(q.T, lastOf(a)), formatDuration(a.Phases.Total)), a.ErrorDetail
+	switch a.Outcome {
+	case webhook.OutcomeDelivered:
+	case webhook.OutcomeFailed:
+		step.State, step.Do = pill{"bad", words("fails")}, q.blame(a).Do
+	default:
+		step.State, step.Do = pill{"warn", words("outcome unknown")}, q.blame(a).Do
+	}
+}

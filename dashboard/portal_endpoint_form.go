@@ -1,0 +1,354 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// maxPartnerInFlight is the widest window that a partner gives its own
+// endpoint. Only operators widen it further: a receiver that is slow with
+// everything would hold too many of the gateway's slots.
+const maxPartnerInFlight = 2 * webhook.DefaultMaxInFlight
+
+// moreHeaders is how many empty lines for headers a form has.
+const moreHeaders = 3
+
+// endpointForm is the form that makes or changes an endpoint, as it was typed.
+type endpointForm struct {
+	ID      string // empty: a new one
+	Problem string
+	Form    string // one-time token
+	Version string // of the endpoint that was shown; another one meanwhile is a conflict
+
+	URL, Description, MaxInFlight, RateLimit field
+
+	Types   []option
+	AckBody bool
+	Ordered bool
+	Kept    []option      // headers that it has; chosen ones are dropped
+	More    []typedHeader // to be added or replaced
+	Headers string        // what is wrong with them all
+	Test    bool
+	Opened  bool // the part with further settings is shown from the beginning
+}
+
+// typedHeader is one line for a custom header.
+type typedHeader struct{ Name, Value, Error string }
+
+// Action is where the form goes.
+func (f endpointForm) Action() string {
+	if f.ID == "" {
+		return "/portal/endpoints"
+	}
+	return endpointPath(f.ID)
+}
+
+// endpointForm is the form filled in with an endpoint.
+func (q *request) endpointForm(e webhook.Endpoint, known bool) endpointForm {
+	f := endpointForm{Form: newFormToken(), AckBody: e.AckMode == webhook.AckBody, Ordered: e.Window.Ordered, Test: true,
+		URL:         field{Name: "url", Type: "url", Label: q.T("URL"), Value: e.URL, Mono: true, Required: true, Hint: q.T("https, a public host name, port 443 or 8443. Its name and addresses are checked when you save."), Autocomplete: "off"},
+		Description: field{Name: "description", Label: q.T("Description"), Value: e.Description, Hint: q.T("For your people: what it is for.")},
+		MaxInFlight: field{Name: "maxInFlight", Type: "number", Label: q.T("Deliveries at the same time, at most"), Value: strconv.Itoa(e.Window.MaxInFlight), Required: true,
+			Hint: q.T("1 to %s. It begins with 2 and grows with success.", formatNumber(partnerInFlight(e)))},
+		RateLimit: field{Name: "rateLimit", Type: "number", Label: q.T("Deliveries a second, at most"), Value: strconv.Itoa(delivery.RateLimit(e.Window)), Required: true,
+			Hint: q.T("0 is no limit; %s is the highest.", formatNumber(delivery.MaxRate))},
+	}
+	if known {
+		f.ID, f.Version = e.ID, strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)
+	}
+	for _, t := range webhook.Types {
+		f.Types = append(f.Types, option{Value: string(t), Chosen: slices.Contains(e.Types, t)})
+	}
+	for _, name := range (portalEndpoint{endpointPanel{Endpoint: e}, q}).HeaderNames() {
+		f.Kept = append(f.Kept, option{Value: name})
+	}
+	f.addLines()
+	return f
+}
+
+// partnerInFlight is the widest window that the partner can set: an operator's
+// wider one stays.
+func partnerInFlight(e webhook.Endpoint) int { return max(maxPartnerInFlight, e.Window.MaxInFlight) }
+
+func (f *endpointForm) addLines() {
+	for len(f.More) < moreHeaders {
+		f.More = append(f.More, typedHeader{})
+	}
+}
+
+// typed puts into the form what was typed.
+func (f *endpointForm) typed(form url.Values) {
+	f.URL.Value, f.Description.Value = strings.TrimSpace(form.Get("url")), strings.TrimSpace(form.Get("description"))
+	f.MaxInFlight.Value, f.RateLimit.Value = strings.TrimSpace(form.Get("maxInFlight")), strings.TrimSpace(form.Get("rateLimit"))
+	f.AckBody, f.Ordered, f.Test = form.Get("ackMode") == string(webhook.AckBody), form.Has("ordered"), form.Has("test")
+	if f.Version != "" {
+		f.Version = form.Get("version")
+	}
+	f.Types = nil
+	for _, t := range webhook.Types {
+		f.Types = append(f.Types, option{Value: string(t), Chosen: slices.Contains(form["type"], string(t))})
+	}
+	for i := range f.Kept {
+		f.Kept[i].Chosen = slices.Contains(form["drop"], f.Kept[i].Value)
+	}
+	f.More = nil
+	names, values := form["header"], form["value"]
+	for i, name := range names[:min(len(names), 2*delivery.MaxHeaders)] {
+		line := typedHeader{Name: strings.TrimSpace(name)}
+		if i < len(values) {
+			line.Value = strings.TrimSpace(values[i])
+		}
+		if line != (typedHeader{}) {
+			f.More = append(f.More, line)
+		}
+	}
+	f.addLines()
+}
+
+// change puts what was typed into e, and says what is wrong, field by field.
+func (f *endpointForm) change(q *request, e *webhook.Endpoint) (wrong []webhook.FieldError) {
+	note := func(err error) {
+		var refused *webhook.Error
+		if errors.As(err, &refused) {
+			wrong = append(wrong, refused.Fields...)
+		}
+	}
+	whole := func(field, text string, highest int) *int {
+		n, err := strconv.Atoi(text)
+		switch {
+		case err != nil:
+			note(webhook.Invalid(field, "must be a whole number"))
+		case n > highest:
+			note(webhook.Invalid(field, fmt.Sprintf("must be 1 to %d", highest)))
+		default:
+			return &n
+		}
+		return nil
+	}
+	note(partners.CheckText("/description", f.Description.Value))
+	e.URL, e.Description = f.URL.Value, f.Description.Value
+	ack, types := webhook.AckStatus, []string{}
+	if f.AckBody {
+		ack = webhook.AckBody
+	}
+	for _, t := range f.Types {
+		if t.Chosen {
+			types = append(types, t.Value)
+		}
+	}
+	headers, err := f.headers(q, *e)
+	note(err)
+	for _, c := range []delivery.EndpointChange{
+		{Types: &types, AckMode: &ack, Ordered: &f.Ordered}, {Headers: headers},
+		{MaxInFlight: whole("/maxInFlight", f.MaxInFlight.Value, partnerInFlight(*e))}, {RateLimit: whole("/rateLimit", f.RateLimit.Value, delivery.MaxRate)},
+	} {
+		note(c.Apply(q.surface.Box, e))
+	}
+	return wrong
+}
+
+// headers are those of e without the dropped ones and with the typed ones; nil
+// if they stay as they are.
+func (f *endpointForm) headers(q *request, e webhook.Endpoint) (delivery.Headers, error) {
+	dropped := slices.ContainsFunc(f.Kept, func(o option) bool { return o.Chosen })
+	if !dropped && !slices.ContainsFunc(f.More, func(l typedHeader) bool { return l.Name != "" || l.Value != "" }) {
+		return nil, nil
+	}
+	have, err := delivery.OpenHeaders(q.surface.Box, e.ID, e.Headers)
+	if err != nil {
+		return nil, err
+	}
+	headers := delivery.Headers{}
+	maps.Copy(headers, have)
+	for _, kept := range f.Kept {
+		if kept.Chosen {
+			delete(headers, kept.Value)
+		}
+	}
+	for _, line := range f.More {
+		if line.Name == "" && line.Value == "" {
+			continue
+		}
+		for name := range have { // in whatever case, it takes that one's place
+			if strings.EqualFold(name, line.Name) {
+				delete(headers, name)
+			}
+		}
+		if _, twice := headers[line.Name]; twice {
+			return nil, webhook.Invalid("/headers", fmt.Sprintf("must have %s once, in whatever case", line.Name))
+		}
+		headers[line.Name] = line.Value
+	}
+	return headers, nil
+}
+
+// refuse puts what is wrong beside its field, in the language of who asks.
+func (f *endpointForm) refuse(q *request, wrong []webhook.FieldError) {
+	for _, w := range wrong {
+		said := q.say(w.Detail)
+		pointer, member, _ := strings.Cut(strings.TrimPrefix(w.Field, "/"), "/")
+		switch pointer {
+		case "url":
+			f.URL.Error = said
+		case "description":
+			f.Description.Error = said
+		case "maxInFlight":
+			f.MaxInFlight.Error, f.Opened = said, true
+		case "rateLimit":
+			f.RateLimit.Error, f.Opened = said, true
+		case "headers":
+			f.Opened = true
+			if !f.refuseHeader(strings.ReplaceAll(member, "~0", "~"), said) {
+				f.Headers = said
+			}
+		}
+	}
+	f.Problem = q.T("Nothing is saved yet: look at what is marked below.")
+}
+
+func (f *endpointForm) refuseHeader(name, said string) bool {
+	for i := range f.More {
+		if name != "" && f.More[i].Name == name {
+			f.More[i].Error = said
+			return true
+		}
+	}
+	return false
+}
+
+func (s *surface) newEndpointPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	return q.render(w, r, "portal_endpoint_form", q.endpointForm(delivery.NewEndpoint(q.User.PartnerCode, "", q.Now), false))
+}
+
+func (s *surface) editEndpointPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	e, err := s.endpointAt(r.Context(), r, q)
+	if err != nil {
+		return err
+	}
+	return q.render(w, r, "portal_endpoint_form", q.endpointForm(e, true))
+}
+
+// createEndpoint makes an endpoint of what was typed.
+func (s *surface) createEndpoint(w http.ResponseWriter, r *http.Request, q *request) error {
+	e := delivery.NewEndpoint(q.User.PartnerCode, "", q.Now)
+	return s.keepEndpoint(w, r, q, q.endpointForm(e, false), e, "created", func(f *endpointForm, e webhook.Endpoint) (webhook.Endpoint, error) {
+		made, err := s.Ledger.CreateEndpoint(r.Context(), e)
+		if err == nil {
+			s.acted(r.Context(), q, "endpoint.create", made.ID, "")
+		}
+		return made, err
+	})
+}
+
+// saveEndpoint changes an endpoint to what was typed.
+func (s *surface) saveEndpoint(w http.ResponseWriter, r *http.Request, q *request) error {
+	e, err := s.endpointAt(r.Context(), r, q)
+	if err != nil {
+		return err
+	}
+	return s.keepEndpoint(w, r, q, q.endpointForm(e, true), e, "saved", func(f *endpointForm, _ webhook.Endpoint) (webhook.Endpoint, error) {
+		var before webhook.Endpoint
+		after, err := s.Ledger.UpdateEndpointIn(r.Context(), q.scope(), e.ID, func(e *webhook.Endpoint) error {
+			if f.Version != strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10) {
+				return webhook.Conflict("somebody else has changed it since you opened this form: open it again")
+			}
+			before = *e
+			if wrong := f.change(q, e); len(wrong) > 0 {
+				return &webhook.Error{Kind: webhook.KindInvalid, Fields: wrong}
+			}
+			return nil
+		})
+		if err == nil {
+			s.acted(r.Context(), q, "endpoint.change", after.ID, changedFields(before, after))
+		}
+		return after, err
+	})
+}
+
+// keepEndpoint checks a typed endpoint, has it kept and leads to it; with a
+// test if that was asked for. What cannot be kept is shown with what is wrong.
+func (s *surface) keepEndpoint(w http.ResponseWriter, r *http.Request, q *request, f endpointForm, e webhook.Endpoint, done string,
+	keep func(*endpointForm, webhook.Endpoint) (webhook.Endpoint, error)) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	f.typed(r.PostForm)
+	wrong := f.change(q, &e)
+	if err := s.Guard.CheckURL(r.Context(), f.URL.Value, s.Resolver); err != nil {
+		wrong = append(wrong, fieldsOf(err)...)
+	}
+	if len(wrong) > 0 {
+		f.refuse(q, wrong)
+		return q.renderStatus(w, r, http.StatusBadRequest, "portal_endpoint_form", f)
+	}
+	refused := error(nil)
+	err := s.once(w, r, func() (string, error) {
+		kept, err := keep(&f, e)
+		if err != nil {
+			refused = err
+			return "", err
+		}
+		if !f.Test {
+			return endpointPath(kept.ID) + "?done=" + done, nil
+		}
+		place, err := s.sendTest(context.WithoutCancel(r.Context()), q, kept, "", done)
+		if err != nil { // it is saved all the same
+			s.Log.ErrorContext(r.Context(), "the test of an endpoint was not sent", "endpoint", kept.ID, "error", err)
+			return endpointPath(kept.ID) + "?done=" + done, nil
+		}
+		return place, nil
+	})
+	if refused == nil {
+		return err
+	}
+	problem, status, err := q.problem(refused)
+	if err != nil {
+		return err
+	}
+	if wrong := fieldsOf(refused); len(wrong) > 0 {
+		f.refuse(q, wrong)
+	} else {
+		f.Problem = problem
+	}
+	return q.renderStatus(w, r, status, "portal_endpoint_form", f)
+}
+
+func fieldsOf(err error) []webhook.FieldError {
+	var refused *webhook.Error
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return refused.Fields
+}
+
+// changedFields names what differs, for the audit log: never the values, which
+// may hold credentials.
+func changedFields(before, after webhook.Endpoint) string {
+	var names []string
+	for _, each := range []struct {
+		name    string
+		changed bool
+	}{
+		{"url", before.URL != after.URL}, {"description", before.Description != after.Description}, {"types", !slices.Equal(before.Types, after.Types)},
+		{"headers", string(before.Headers) != string(after.Headers)}, {"ackMode", before.AckMode != after.AckMode},
+		{"maxInFlight", before.Window.MaxInFlight != after.Window.MaxInFlight}, {"rateLimit", before.Window.RateEvery.Round(time.Microsecond) != after.Window.RateEvery.Round(time.Microsecond)},
+		{"ordered", before.Window.Ordered != after.Window.Ordered},
+	} {
+		if each.changed {
+			names = append(names, each.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

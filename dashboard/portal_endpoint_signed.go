@@ -1,0 +1,122 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+
+	"ledgerhook/ledger"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// signedView is what was signed and sent for a delivery, byte for byte, and
+// what came of it.
+type signedView struct {
+	ledger.FoundDelivery
+	State    pill
+	Sentence string
+	Ended    bool
+	Steps    []checkStep // of the newest attempt; none: there is none yet
+	Done     string
+	Gone     bool // the event is past its retention
+
+	Body      exactText
+	RSA       exactText // what the RSA signature is made over; zero: it is not made
+	RSAValue  string
+	RSAPlace  string    // where in the body it stands
+	Standard  exactText // what the header webhook-signature is made over; zero: it is not made, or nothing is sent yet
+	Headers   []header
+	KeyID     string
+	Signature string // the header webhook-signature
+	AsOf      fact[struct{}]
+}
+
+// exactText is a text that somebody compares byte for byte.
+type exactText struct {
+	ID, Text string
+	Bytes    int
+	SHA256   string
+}
+
+func exact(id string, text []byte) exactText {
+	sum := sha256.Sum256(text)
+	return exactText{id, string(text), len(text), hex.EncodeToString(sum[:])}
+}
+
+// signedPath is the page about what a delivery's signatures are made over.
+func signedPath(base, deliveryID string) string {
+	return base + "/deliveries/" + deliveryID + "/signed"
+}
+
+// keyID names the key that new notifications are signed with.
+func (s *surface) keyID() string { return signer.KeyID(s.Key) }
+
+func (s *surface) signedPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	d, err := s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	attempts, err := s.Ledger.Attempts(r.Context(), d.ID)
+	if err != nil {
+		return err
+	}
+	v := signedView{FoundDelivery: d, State: stateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Ended: d.State.Final()}
+	v.AsOf = fact[struct{}]{At: q.Now, Known: true, Fresh: true}
+	v.Done = map[string]string{
+		"created": q.T("The endpoint is saved, and a test event was sent to it."), "saved": q.T("The changes are saved, and a test event was sent."),
+		"test": q.T("The test event is sent."), "again": q.T(doneBefore),
+	}[r.URL.Query().Get("done")]
+	e, _, err := s.Ledger.SeenEvent(r.Context(), q.scope(), d.EventID)
+	if v.Gone = webhook.KindOf(err) == webhook.KindNotFound && err != nil; err != nil && !v.Gone {
+		return err
+	}
+	var newest webhook.Attempt
+	if len(attempts) > 0 {
+		newest = attempts[len(attempts)-1]
+		v.Steps = q.checkSteps(d.URL, newest)
+		v.Headers = headersOf(newest.RequestHeaders)
+	}
+	if !v.Gone {
+		if err := v.fill(r.Context(), s, e, http.Header(newest.RequestHeaders)); err != nil {
+			return err
+		}
+	}
+	return q.render(w, r, "portal_signed", v)
+}
+
+// fill makes the texts anew, as the sender did: every attempt at an event
+// sends the same bytes.
+func (v *signedView) fill(ctx context.Context, s *surface, e webhook.Event, sent http.Header) error {
+	if s.Composer == nil {
+		return nil
+	}
+	body, err := s.Composer.Body(ctx, e)
+	if err != nil {
+		return err
+	}
+	v.Body, v.KeyID = exact("body", body), e.KeyID
+	var parts struct {
+		Signature string `json:"signature"`
+		Data      struct {
+			Signature string `json:"signature"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &parts); err != nil {
+		return err
+	}
+	if v.RSAValue = cmp.Or(parts.Signature, parts.Data.Signature); v.RSAValue != "" {
+		v.RSA, v.RSAPlace = exact("rsa", e.Data), "data.signature"
+		if parts.Signature != "" {
+			v.RSAPlace = "signature"
+		}
+	}
+	if v.Signature = sent.Get(signer.HeaderSignature); v.Signature != "" {
+		text := sent.Get(signer.HeaderID) + "." + sent.Get(signer.HeaderTimestamp) + "."
+		v.Standard = exact("standard", append([]byte(text), body...))
+	}
+	return nil
+}

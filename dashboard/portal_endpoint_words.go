@@ -1,0 +1,64 @@
+package dashboard
+
+import (
+	"regexp"
+	"strings"
+)
+
+// saying is something that the packages below say in English, as partners read
+// it in their language; %s stands for what differs each time.
+type saying struct {
+	text  string
+	shape *regexp.Regexp
+}
+
+func newSaying(text string) saying {
+	shape := regexp.QuoteMeta(text)
+	return saying{text, regexp.MustCompile(`(?s)^` + strings.ReplaceAll(shape, "%s", "(.+?)") + `$`)}
+}
+
+// sayings are tried in their order.
+var sayings = sayingsOf(
+	// What is wrong with a URL.
+	words("must be a URL like https://partner.example.com/hook"),
+	words("must be at most %s bytes long"),
+	words("must begin with https://"),
+	words("must not hold a user name or password: use a custom header for credentials"),
+	words("must not hold a fragment: take out the # and what follows it"),
+	words("must use a port from 1 to 65535"),
+	words("must use port 443 or 8443"),
+	words("must name its host by a valid DNS name: letters, digits and hyphens between dots, 63 characters per part and 253 in all at most, no dot at the end"),
+	words("must name its host by a DNS name, not by an address in a short, octal or hexadecimal form"),
+	words("must name its host by a DNS name, not by an address"),
+	words("must name its host by a full DNS name with a dot, like partner.example.com"),
+	words("must name a host on the public internet: %s is a private name"),
+	words("must resolve to public addresses only: %s resolves to %s"),
+	// With custom headers.
+	words("must have names of at most %s letters, digits and hyphens"),
+	words("must not be set: the gateway or HTTP itself decides on it"),
+	words("must have a value of at most %s printable ASCII characters"),
+	words("must be at most %s headers"),
+	words("must have %s once, in whatever case"),
+	// With numbers and texts.
+	words("must be 1 to %s deliveries a second, or 0 for no limit"),
+	words("must be 1 to %s"),
+	words("must be a whole number"),
+	words("must be at most %s characters"),
+	words("must not hold control characters"),
+	// Why something cannot be done just now.
+	words("the partner has %s endpoints, which is the most: remove one first"),
+	words("the endpoint has %s unfinished deliveries: order can be switched on while there are at most %s"),
+	words("somebody else has changed it since you opened this form: open it again"),
+	words("the partner has %s pending secrets: activate or revoke one first"),
+	words("only a pending secret can be activated; %s is %s"),
+	words("the active secret cannot be revoked: create and activate another one first"),
+	words("this secret was shown already, once: create another one if you do not have it"),
+	words("is missing: load the page again and send it from there"),
+)
+
+func sayingsOf(list ...string) (all []saying) {
+	for _, text := range list {
+		all = append(all, newSaying(text))
+	}
+	return all
+}

@@ -1,0 +1,243 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// secretRoutes are the partner's pages about its webhook secrets.
+func (s *surface) secretRoutes() []route {
+	return []route{
+		{"GET /portal/secrets", mayRead, s.secretsPage},
+		{"POST /portal/secrets", mayAct, s.createSecret},
+		{"POST /portal/secrets/{id}/activate", mayAct, s.moveSecret("activate", (*ledger.Ledger).ActivateSecret)},
+		{"POST /portal/secrets/{id}/revoke", mayAct, s.moveSecret("revoke", (*ledger.Ledger).RevokeSecret)},
+	}
+}
+
+// secretsView is the partner's webhook secrets, newest first, without their
+// values.
+type secretsView struct {
+	Secrets fact[[]secretRow]
+	Acts    fact[[]secretAct]
+	Steps   []secretStep
+	Fresh   secretMade
+	Form    string // of the form that makes one
+	Done    string
+	Problem string
+}
+
+// secretMade is a secret whose value is shown this once; the zero value is none.
+type secretMade struct{ ID, Value string }
+
+// secretRow is one secret.
+type secretRow struct {
+	partners.Secret
+	State pill
+	Says  string // what it does, and what the receiver has to
+	Form  string
+}
+
+// Live are the secrets that sign, or will.
+func (v secretsView) Live() []secretRow { return v.of(func(r secretRow) bool { return !r.Revoked() }) }
+
+// Revoked are those that sign no more.
+func (v secretsView) Revoked() []secretRow { return v.of(secretRow.Revoked) }
+
+func (v secretsView) of(want func(secretRow) bool) (rows []secretRow) {
+	for _, row := range v.Secrets.Value {
+		if want(row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Revoked reports whether the secret signs no more.
+func (r secretRow) Revoked() bool { return r.Secret.State == partners.SecretRevoked }
+
+// Pending reports whether the secret can be activated.
+func (r secretRow) Pending() bool { return r.Secret.State == partners.SecretPending }
+
+// Retiring reports whether it still signs beside the active one.
+func (r secretRow) Retiring() bool { return r.Secret.State == partners.SecretRetiring }
+
+// Ends is when it signed last, or will; zero: nobody knows.
+func (r secretRow) Ends() time.Time {
+	if r.RevokedAt.IsZero() {
+		return r.RetiresAt
+	}
+	return r.RevokedAt
+}
+
+// secretAct is what somebody did with a secret.
+type secretAct struct {
+	At            time.Time
+	Who           string // empty: somebody of the gateway's operator
+	Did, SecretID string
+}
+
+// secretStep is one step of a rotation.
+type secretStep struct {
+	Name, Means string
+	Tone        string // as of an order's track
+}
+
+// secretActs is how many acts the page lists.
+const secretActs = 20
+
+func (s *surface) secretsPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	done := map[string]string{
+		"activate": words("The new secret signs from now on, and the one before beside it for 24 hours."),
+		"revoke":   words("The secret signs nothing more."), "again": doneBefore,
+	}[r.URL.Query().Get("done")]
+	v := secretsView{}
+	if done != "" {
+		v.Done = q.T(done)
+	}
+	return s.showSecrets(w, r, q, http.StatusOK, v)
+}
+
+func (s *surface) showSecrets(w http.ResponseWriter, r *http.Request, q *request, status int, v secretsView) error {
+	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
+	defer cancel()
+	code := q.User.PartnerCode
+	var secrets fact[[]partners.Secret]
+	together(
+		func() {
+			secrets = recall(ctx, s.memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+		},
+		func() {
+			v.Acts = recall(ctx, s.memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
+				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{PartnerCode: code, Action: "secret.", Limit: secretActs})
+				return q.secretActs(found), err
+			})
+		},
+	)
+	v.Secrets = fact[[]secretRow]{At: secrets.At, Known: secrets.Known, Fresh: secrets.Fresh}
+	for _, secret := range slices.Backward(secrets.Value) {
+		v.Secrets.Value = append(v.Secrets.Value, q.secretRow(secret))
+	}
+	v.Steps, v.Form = q.secretSteps(secrets.Value), newFormToken()
+	return q.renderStatus(w, r, status, "portal_secrets", v)
+}
+
+func (q *request) secretRow(secret partners.Secret) secretRow {
+	row := secretRow{Secret: secret, Form: newFormToken()}
+	row.Secret.State = secret.StateAt(q.Now)
+	switch row.Secret.State {
+	case partners.SecretPending:
+		row.State, row.Says = pill{"busy", words("pending")}, q.T("Signs nothing yet. Put it into your receivers beside the old one, then activate it.")
+	case partners.SecretActive:
+		row.State, row.Says = pill{"good", words("active")}, q.T("Signs every notification. Your receivers must know it.")
+	case partners.SecretRetiring:
+		row.State = pill{"warn", words("retiring")}
+		row.Says = q.T("Still signs beside the active one, for %s more. Take it out of your receivers, then revoke it or let it end by itself.", formatDuration(secret.RetiresAt.Sub(q.Now).Truncate(time.Minute)))
+	default:
+		row.State, row.Says = pill{"idle", words("revoked")}, q.T("Signs nothing more. No receiver needs it.")
+	}
+	return row
+}
+
+func (q *request) secretActs(found []partners.AuditEntry) (acts []secretAct) {
+	did := map[string]string{"secret.create": words("created the secret"), "secret.activate": words("activated the secret"), "secret.revoke": words("revoked the secret")}
+	for i, row := range q.activityRows(found) {
+		text := did[row.Action]
+		if text == "" {
+			continue
+		}
+		acts = append(acts, secretAct{row.At, row.Who, q.T(text), found[i].Detail}) // of these acts the detail is the secret's id
+	}
+	return acts
+}
+
+// secretSteps are the steps of a rotation, and which of them is next.
+func (q *request) secretSteps(secrets []partners.Secret) []secretStep {
+	has := map[partners.SecretState]bool{}
+	for _, secret := range secrets {
+		has[secret.StateAt(q.Now)] = true
+	}
+	next := 0
+	switch {
+	case has[partners.SecretPending]:
+		next = 1
+	case has[partners.SecretRetiring]:
+		next = 3
+	}
+	steps := []secretStep{
+		{q.T("Create"), q.T("A new secret is made and shown once. It signs nothing yet."), ""},
+		{q.T("Install"), q.T("Make your receivers accept the old and the new one: a notification counts if either verifies."), ""},
+		{q.T("Activate"), q.T("From now on both sign, for 24 hours. Look whether your receivers still take everything."), ""},
+		{q.T("Clean up"), q.T("Take the old one out of your receivers, then revoke it here or let it end by itself."), ""},
+	}
+	for i := range steps {
+		switch {
+		case i < next:
+			steps[i].Tone = "good"
+		case i == next:
+			steps[i].Tone = "idle"
+		default:
+			steps[i].Tone = "future"
+		}
+	}
+	return steps
+}
+
+// createSecret makes a pending secret and shows its value, this once: it
+// stands in no log and in no other page.
+func (s *surface) createSecret(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	var made secretMade
+	_, again, err := s.Ledger.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
+		secret, value := partners.NewSecret(s.Box, q.User.PartnerCode, q.Now)
+		if err := s.Ledger.AddSecret(r.Context(), secret); err != nil {
+			return "", err
+		}
+		s.acted(r.Context(), q, "secret.create", secret.PartnerCode, secret.ID)
+		made = secretMade{secret.ID, value}
+		return secret.ID, nil
+	})
+	if again && err == nil {
+		err = webhook.Conflict("this secret was shown already, once: create another one if you do not have it")
+	}
+	if err != nil {
+		return s.refuseSecret(w, r, q, err)
+	}
+	return s.showSecrets(w, r, q, http.StatusCreated, secretsView{Fresh: made})
+}
+
+// refuseSecret shows the page with why something was not done.
+func (s *surface) refuseSecret(w http.ResponseWriter, r *http.Request, q *request, refused error) error {
+	problem, status, err := q.problem(refused)
+	if err != nil {
+		return err
+	}
+	return s.showSecrets(w, r, q, status, secretsView{Problem: problem})
+}
+
+// moveSecret activates a secret or revokes it.
+func (s *surface) moveSecret(act string, move func(l *ledger.Ledger, ctx context.Context, code, id string, now time.Time) (partners.Secret, error)) page {
+	return func(w http.ResponseWriter, r *http.Request, q *request) error {
+		refused := error(nil)
+		err := s.once(w, r, func() (string, error) {
+			secret, err := move(s.Ledger, r.Context(), q.User.PartnerCode, r.PathValue("id"), q.Now)
+			if refused = err; err != nil {
+				return "", err
+			}
+			s.acted(r.Context(), q, "secret."+act, secret.PartnerCode, secret.ID)
+			return "/portal/secrets?done=" + act, nil
+		})
+		if refused != nil {
+			return s.refuseSecret(w, r, q, refused)
+		}
+		return err
+	}
+}
