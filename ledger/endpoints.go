@@ -224,6 +224,9 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 			}
 		}
 		c := e.Window
+		if w.Breaker.State != webhook.BreakerClosed && c.Breaker.State == webhook.BreakerClosed {
+			w.Grown = webhook.StartWindow // who closed it cannot know what the receiver bears
+		}
 		w.MaxInFlight, w.Paused, w.Disabled, w.Breaker, w.Health = c.MaxInFlight, c.Paused, c.Disabled, c.Breaker, c.Health
 		w.RateEvery, w.Ordered = c.RateEvery, c.Ordered
 		w.Grown = min(w.Grown, w.MaxInFlight)
