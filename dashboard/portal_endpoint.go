@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -91,6 +92,14 @@ func (e portalEndpoint) Rate() string {
 		return e.q.T("%s a second", formatNumber(n))
 	}
 	return e.q.T("no limit")
+}
+
+// Limit is how long an attempt may take; empty: not known here.
+func (e portalEndpoint) Limit() string {
+	if limit := cmp.Or(e.Timeout, e.q.surface.Timeout); limit > 0 {
+		return formatDuration(limit)
+	}
+	return ""
 }
 
 // Acknowledges is what counts as taken.

@@ -119,7 +119,10 @@ func (q *request) tlsStep(step *checkStep, u *url.URL, a webhook.Attempt) {
 }
 
 func (q *request) answerStep(step *checkStep, a webhook.Attempt) {
-	step.Says, step.Detail = q.T("%s after %s.", resultWords(q.T, lastOf(a)), formatDuration(a.Phases.Total)), a.ErrorDetail
+	step.Says = q.T("%s after %s.", resultWords(q.T, lastOf(a)), formatDuration(a.Phases.Total))
+	if a.ErrorClass != webhook.ErrorHTTP4xx && a.ErrorClass != webhook.ErrorHTTP5xx { // of these it says the status once more
+		step.Detail = a.ErrorDetail
+	}
 	switch a.Outcome {
 	case webhook.OutcomeDelivered:
 	case webhook.OutcomeFailed:

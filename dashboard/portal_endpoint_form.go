@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -32,7 +33,7 @@ type endpointForm struct {
 	Form    string // one-time token
 	Version string // of the endpoint that was shown; another one meanwhile is a conflict
 
-	URL, Description, MaxInFlight, RateLimit field
+	URL, Description, MaxInFlight, RateLimit, Timeout field
 
 	Types   []option
 	AckBody bool
@@ -64,6 +65,8 @@ func (q *request) endpointForm(e webhook.Endpoint, known bool) endpointForm {
 			Hint: q.T("1 to %s. It begins with 2 and grows with success.", formatNumber(partnerInFlight(e)))},
 		RateLimit: field{Name: "rateLimit", Type: "number", Label: q.T("Deliveries a second, at most"), Value: strconv.Itoa(delivery.RateLimit(e.Window)), Required: true,
 			Hint: q.T("0 is no limit; %s is the highest.", formatNumber(delivery.MaxRate))},
+		Timeout: field{Name: "timeout", Type: "number", Label: q.T("Seconds an attempt may take"), Value: seconds(e.Timeout), Required: true,
+			Hint: q.T("%s to %s, or 0 for the gateway's own.", seconds(delivery.MinTimeout), seconds(delivery.MaxTimeout))},
 	}
 	if known {
 		f.ID, f.Version = e.ID, strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)
@@ -82,6 +85,8 @@ func (q *request) endpointForm(e webhook.Endpoint, known bool) endpointForm {
 // wider one stays.
 func partnerInFlight(e webhook.Endpoint) int { return max(maxPartnerInFlight, e.Window.MaxInFlight) }
 
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
 func (f *endpointForm) addLines() {
 	for len(f.More) < moreHeaders {
 		f.More = append(f.More, typedHeader{})
@@ -92,6 +97,7 @@ func (f *endpointForm) addLines() {
 func (f *endpointForm) typed(form url.Values) {
 	f.URL.Value, f.Description.Value = strings.TrimSpace(form.Get("url")), strings.TrimSpace(form.Get("description"))
 	f.MaxInFlight.Value, f.RateLimit.Value = strings.TrimSpace(form.Get("maxInFlight")), strings.TrimSpace(form.Get("rateLimit"))
+	f.Timeout.Value = strings.TrimSpace(form.Get("timeout"))
 	f.AckBody, f.Ordered, f.Test = form.Get("ackMode") == string(webhook.AckBody), form.Has("ordered"), form.Has("test")
 	if f.Version != "" {
 		f.Version = form.Get("version")
@@ -152,7 +158,8 @@ func (f *endpointForm) change(q *request, e *webhook.Endpoint) (wrong []webhook.
 	note(err)
 	for _, c := range []delivery.EndpointChange{
 		{Types: &types, AckMode: &ack, Ordered: &f.Ordered}, {Headers: headers},
-		{MaxInFlight: whole("/maxInFlight", f.MaxInFlight.Value, partnerInFlight(*e))}, {RateLimit: whole("/rateLimit", f.RateLimit.Value, delivery.MaxRate)},
+		{MaxInFlight: whole("/maxInFlight", f.MaxInFlight.Value, partnerInFlight(*e))}, {RateLimit: whole("/rateLimit", f.RateLimit.Value, math.MaxInt)},
+		{Timeout: whole("/timeoutSeconds", f.Timeout.Value, math.MaxInt)},
 	} {
 		note(c.Apply(q.surface.Box, e))
 	}
@@ -208,6 +215,8 @@ func (f *endpointForm) refuse(q *request, wrong []webhook.FieldError) {
 			f.MaxInFlight.Error, f.Opened = said, true
 		case "rateLimit":
 			f.RateLimit.Error, f.Opened = said, true
+		case "timeoutSeconds":
+			f.Timeout.Error, f.Opened = said, true
 		case "headers":
 			f.Opened = true
 			if !f.refuseHeader(strings.ReplaceAll(member, "~0", "~"), said) {
@@ -344,7 +353,7 @@ func changedFields(before, after webhook.Endpoint) string {
 		{"url", before.URL != after.URL}, {"description", before.Description != after.Description}, {"types", !slices.Equal(before.Types, after.Types)},
 		{"headers", string(before.Headers) != string(after.Headers)}, {"ackMode", before.AckMode != after.AckMode},
 		{"maxInFlight", before.Window.MaxInFlight != after.Window.MaxInFlight}, {"rateLimit", before.Window.RateEvery.Round(time.Microsecond) != after.Window.RateEvery.Round(time.Microsecond)},
-		{"ordered", before.Window.Ordered != after.Window.Ordered},
+		{"timeout", before.Timeout != after.Timeout}, {"ordered", before.Window.Ordered != after.Window.Ordered},
 	} {
 		if each.changed {
 			names = append(names, each.name)

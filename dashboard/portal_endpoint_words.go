@@ -41,6 +41,7 @@ var sayings = sayingsOf(
 	words("must have %s once, in whatever case"),
 	// With numbers and texts.
 	words("must be 1 to %s deliveries a second, or 0 for no limit"),
+	words("must be %s to %s, or 0 for the gateway's own"),
 	words("must be 1 to %s"),
 	words("must be a whole number"),
 	words("must be at most %s characters"),
