@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
@@ -55,7 +56,8 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 
 // EventDeliveries lists all deliveries of one event, oldest first.
 func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
-	found, err := selectPlaced("d.event_id = ?", eventID).add(" ORDER BY d.id").placed(ctx, l.read)
+	t := l.madeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
+	found, err := t.add(" ORDER BY d.id").placed(ctx, l.read)
 	return found, l.broken(err)
 }
 
@@ -264,12 +266,17 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 
 // newestOf lists the newest deliveries of an endpoint, newest first.
 func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit int) (ids []string, err error) {
-	err = new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code").
-		add(" ORDER BY id DESC LIMIT ?", limit).query(ctx, l.read, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
+	below := before("", soon(time.Time{}), webhook.DeliveryPrefix)
+	err = l.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
+		ids = nil
+		t := new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
+		err = t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit).query(ctx, l.read, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+		return len(ids) == limit, err
 	})
 	return ids, err
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"ledgerhook/webhook"
 )
 
 const (
@@ -100,24 +102,46 @@ func (l *Ledger) openSQLite(dir string) error {
 }
 
 // first reads the first waiting deliveries of lanes, in order, those due until
-// a time if there is one. PostgreSQL plans a LATERAL query once, but each part
+// a time if there is one, and none of an id before from. PostgreSQL plans a LATERAL query once, but each part
 // of a UNION for each day; SQLite has no LATERAL.
-func (d dialect) first(lanes []lane, columns string, until time.Time) *text {
-	from := " FROM deliveries WHERE endpoint_id = %s AND lane = %s AND due_at IS NOT NULL%s ORDER BY due_at, sequence LIMIT %s"
+func (d dialect) first(lanes []lane, columns string, until time.Time, from string) *text {
+	source := " FROM deliveries WHERE endpoint_id = %s AND lane = %s AND due_at IS NOT NULL%s ORDER BY due_at, sequence LIMIT %s"
 	t := new(text)
 	due := ""
 	if !until.IsZero() {
 		due = " AND due_at <= " + t.arg(micros(until))
 	}
+	if from != "" {
+		due += " AND id >= " + t.arg(from)
+	}
 	if d.driver == postgresDriver {
 		t.add("SELECT first.* FROM ").table(len(lanes), func(i int) []any { return []any{lanes[i].endpointID, lanes[i].lane, lanes[i].limit} })
-		return t.add(", LATERAL (SELECT " + columns + fmt.Sprintf(from, "v.column1", "v.column2", due, "v.column3") + ") AS first")
+		return t.add(", LATERAL (SELECT " + columns + fmt.Sprintf(source, "v.column1", "v.column2", due, "v.column3") + ") AS first")
 	}
 	for i, l := range lanes {
 		if i > 0 {
 			t.add(" UNION ALL ")
 		}
-		t.add("SELECT * FROM (SELECT " + columns + fmt.Sprintf(from, t.arg(l.endpointID), t.arg(l.lane), due, t.arg(l.limit)) + ")")
+		t.add("SELECT * FROM (SELECT " + columns + fmt.Sprintf(source, t.arg(l.endpointID), t.arg(l.lane), due, t.arg(l.limit)) + ")")
+	}
+	return t
+}
+
+// newestEvents reads the newest event of each type, tests left out, among the
+// ids from … below.
+func (d dialect) newestEvents(types []webhook.Type, from, below string) *text {
+	const newest = "SELECT webhook_type, created_at FROM events WHERE webhook_type = %s AND NOT test AND id >= %s AND id < %s ORDER BY id DESC LIMIT 1"
+	t := new(text)
+	from, below = t.arg(from), t.arg(below)
+	if d.driver == postgresDriver {
+		t.add("SELECT newest.* FROM ").table(len(types), func(i int) []any { return []any{string(types[i])} })
+		return t.add(", LATERAL (" + fmt.Sprintf(newest, "v.column1", from, below) + ") AS newest")
+	}
+	for i, typ := range types {
+		if i > 0 {
+			t.add(" UNION ALL ")
+		}
+		t.add("SELECT * FROM (" + fmt.Sprintf(newest, t.arg(string(typ)), from, below) + ")")
 	}
 	return t
 }

@@ -32,6 +32,8 @@ type Ledger struct {
 	unlock func() error
 	slot   int // of the rollups
 
+	horizon horizon
+
 	orderMoved func(from, to orders.Status, deliveries int)
 }
 

@@ -80,18 +80,10 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 	if q.Limit <= 0 {
 		q.Limit = SearchDefaultLimit
 	}
-	q.Limit = min(q.Limit, SearchMaxLimit)
+	q.Limit, q.Until = min(q.Limit, SearchMaxLimit), soon(q.Until)
 	wants := func(r delivery.IngestResult) bool { return len(q.Results) == 0 || slices.Contains(q.Results, r) }
 	if wants(delivery.Accepted) {
-		t := q.narrow(new(text).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
-		t.equal("object_id", q.Reference)
-		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
-			e := SentEvent{Result: delivery.Accepted}
-			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, timeColumn{&e.At})
-			e.place = strings.TrimPrefix(e.EventID, webhook.EventPrefix)
-			found = append(found, e)
-			return err
-		})
+		found, err = l.acceptedEvents(ctx, q)
 	}
 	if err == nil && (wants(delivery.Duplicate) || wants(delivery.Refused)) {
 		t := q.narrow(new(text).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
@@ -114,13 +106,36 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 	return found, next, l.broken(err)
 }
 
-// narrow adds the conditions that events and refusals share.
-func (q EventQuery) narrow(t *text, prefix string) *text {
+// acceptedEvents reads a page of those that were stored.
+func (l *Ledger) acceptedEvents(ctx context.Context, q EventQuery) (found []SentEvent, err error) {
+	err = l.nearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
+		found = nil
+		t := q.narrow(new(text).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
+		t.equal("object_id", q.Reference)
+		err = t.add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+			e := SentEvent{Result: delivery.Accepted}
+			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, timeColumn{&e.At})
+			e.place = strings.TrimPrefix(e.EventID, webhook.EventPrefix)
+			found = append(found, e)
+			return err
+		})
+		return len(found) > q.Limit, err
+	})
+	return found, err
+}
+
+// below is the id that what is listed must be older than.
+func (q EventQuery) below(prefix string) string {
 	cursor := ""
 	if q.Cursor != "" {
 		cursor = prefix + q.Cursor
 	}
-	t.add(" WHERE id < ?", before(cursor, q.Until, prefix))
+	return before(cursor, q.Until, prefix)
+}
+
+// narrow adds the conditions that events and refusals share.
+func (q EventQuery) narrow(t *text, prefix string) *text {
+	t.add(" WHERE id < ?", q.below(prefix))
 	t.since("id", prefix, q.Since)
 	t.within(q.Scope, "partner_code")
 	t.equal("partner_code", q.PartnerCode)
@@ -131,16 +146,21 @@ func (q EventQuery) narrow(t *text, prefix string) *text {
 // SeenEvent returns one event of the scope with its deliveries, oldest first;
 // NotFound also for an event that the scope does not hold.
 func (l *Ledger) SeenEvent(ctx context.Context, s Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
+	if e, err = l.EventIn(ctx, s, id); err == nil {
+		deliveries, err = l.EventDeliveries(ctx, id)
+	}
+	return e, deliveries, err
+}
+
+// EventIn returns one event of the scope; NotFound also for an event that the
+// scope does not hold.
+func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Event, err error) {
 	err = new(text).add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).within(s, "partner_code").
 		query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(eventFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("event", id)
 	}
-	if err != nil {
-		return e, nil, l.broken(err)
-	}
-	deliveries, err = l.EventDeliveries(ctx, id)
-	return e, deliveries, err
+	return e, l.broken(err)
 }
 
 // SeenDelivery returns one delivery of the scope with its endpoint's URL;

@@ -19,6 +19,8 @@ const (
 	// SearchRows is how many deliveries a page looks at, at most, for each index
 	// it reads by, when what it searches for is not in the index.
 	SearchRows = 20_000
+	// nearRows is how many it looks at first.
+	nearRows = 1000
 	// MaxNew is as far as NewSince counts.
 	MaxNew = 100
 
@@ -97,27 +99,46 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 	case q.Limit > SearchMaxLimit:
 		q.Limit = SearchMaxLimit
 	}
+	q.Until = soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
 		return page, l.broken(err)
 	}
 	bound := ""
 	for _, p := range paths {
-		from, at, err := l.bound(ctx, q, p, "")
+		found, from, at, err := l.along(ctx, q, p)
 		if err != nil {
 			return page, l.broken(err)
 		}
 		if from > bound {
 			bound, page.SearchedTo = from, at
 		}
-		found, err := l.follow(ctx, q, p, from)
-		if err != nil {
-			return page, l.broken(err)
-		}
 		page.Items = append(page.Items, found...)
 	}
 	page.cut(q.Limit, bound)
 	return page, nil
+}
+
+// along reads a page's rows of one path, and returns the oldest delivery that
+// it looked at, empty if it looked at all. Most pages are full by what is near.
+func (l *Ledger) along(ctx context.Context, q DeliveryQuery, p path) (found []FoundDelivery, bound string, at time.Time, err error) {
+	if !p.point {
+		near := p
+		near.from = max(p.from, l.near(webhook.DeliveryPrefix, before(q.Cursor, q.Until, webhook.DeliveryPrefix)))
+		if bound, at, err = l.bound(ctx, q, near, "", nearRows); err != nil {
+			return nil, "", at, err
+		}
+		found, err = l.follow(ctx, q, near, bound)
+		all := bound == "" && near.from == p.from
+		if err != nil || all || len(found) > q.Limit {
+			return found, bound, at, err
+		}
+	}
+	if bound, at, err = l.bound(ctx, q, p, "", SearchRows); err != nil {
+		return nil, "", at, err
+	}
+	found, err = l.follow(ctx, q, p, bound)
+	return found, bound, at, err
 }
 
 // cut merges what several paths found into one page. Below bound not all of
@@ -137,13 +158,13 @@ func (page *DeliveryPage) cut(limit int, bound string) {
 // NewSince counts the deliveries that q finds and that are newer than newest,
 // the first row of a page, up to MaxNew.
 func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (n int, err error) {
-	q.Cursor = ""
+	q.Cursor, q.Until = "", soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
 		return 0, l.broken(err)
 	}
 	for _, p := range paths {
-		from, _, err := l.bound(ctx, q, p, newest)
+		from, _, err := l.bound(ctx, q, p, newest, SearchRows)
 		if err != nil {
 			return 0, l.broken(err)
 		}
@@ -181,15 +202,15 @@ func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from strin
 }
 
 // bound returns the oldest delivery that a page may look at on its way along
-// p, empty if it may look at all of them.
-func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above string) (id string, at time.Time, err error) {
+// p if it looks at so many rows, empty if it may look at all of them.
+func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above string, rows int) (id string, at time.Time, err error) {
 	if q.rest(new(text), p) {
 		t := p.where(new(text).add("SELECT d.id, d.created_at FROM deliveries d"), q)
 		if above != "" {
 			t.add(" AND d.id > ?", above)
 		}
-		t.add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", SearchRows-1)
-		err = t.query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(&id, timeColumn{&at}) })
+		t.add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", rows-1)
+		err = t.query(ctx, l.read, func(found *sql.Rows) error { return found.Scan(&id, timeColumn{&at}) })
 	}
 	return id, at, err
 }

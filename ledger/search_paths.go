@@ -14,6 +14,8 @@ import (
 // path is one way to read deliveries newest first along an index.
 type path struct {
 	along func(*text)     // the condition the index answers; nil: none
+	from  string          // nothing older is on it; empty: not known
+	point bool            // it leads to a few rows, wherever they are
 	also  func(*text)     // what must be looked at row by row beside it; nil: nothing
 	state []webhook.State // looked at row by row; empty: any
 }
@@ -22,10 +24,11 @@ type path struct {
 var stateIndexes = []struct {
 	states []webhook.State
 	where  string
+	open   bool
 }{
-	{[]webhook.State{webhook.Pending, webhook.Held}, "d.due_at IS NOT NULL"},
-	{[]webhook.State{webhook.Queued, webhook.Sending}, "d.queued_at > 0"},
-	{[]webhook.State{webhook.Exhausted, webhook.Cancelled}, failedDelivery},
+	{[]webhook.State{webhook.Pending, webhook.Held}, "d.due_at IS NOT NULL", true},
+	{[]webhook.State{webhook.Queued, webhook.Sending}, "d.queued_at > 0", true},
+	{[]webhook.State{webhook.Exhausted, webhook.Cancelled}, failedDelivery, false},
 }
 
 // failedDelivery is the condition of the indexes of deliveries that ended
@@ -60,10 +63,12 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 		states = unhappy // what is delivered has no error
 	}
 	if q.NeedsAttention {
-		return attention(rest, now), nil
+		open, err := l.oldestOpen(ctx)
+		return attention(rest, open, now), err
 	}
 	if len(states) > 0 && !slices.Contains(states, webhook.Delivered) {
-		return pathsByState(states, rest), nil
+		open, err := l.oldestOpen(ctx)
+		return pathsByState(states, rest, open), err
 	}
 	if 0 < len(endpoints) && len(endpoints) <= pathEndpoints {
 		var paths []path
@@ -96,7 +101,7 @@ func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids [
 	return ids, err
 }
 
-func pathsByState(states []webhook.State, rest path) (paths []path) {
+func pathsByState(states []webhook.State, rest path, open string) (paths []path) {
 	for _, index := range stateIndexes {
 		p := rest
 		p.state = slices.DeleteFunc(slices.Clone(index.states), func(s webhook.State) bool { return !slices.Contains(states, s) })
@@ -107,13 +112,16 @@ func pathsByState(states []webhook.State, rest path) (paths []path) {
 			p.state = nil
 		}
 		p.along = func(t *text) { t.add(" AND " + index.where) }
+		if index.open {
+			p.from = open
+		}
 		paths = append(paths, p)
 	}
 	return paths
 }
 
 // attention are the paths of the deliveries that need attention.
-func attention(rest path, now time.Time) []path {
+func attention(rest path, open string, now time.Time) []path {
 	and := func(condition string, args ...any) func(*text) {
 		return func(t *text) {
 			t.add(condition, args...)
@@ -124,12 +132,11 @@ func attention(rest path, now time.Time) []path {
 	}
 	long := now.Add(-AttentionAfter)
 	return []path{
-		{along: func(t *text) { t.add(" AND d.due_at IS NOT NULL") },
+		{from: open, along: func(t *text) { t.add(" AND d.due_at IS NOT NULL") },
 			also: and(" AND (d.last_outcome <> '' OR "+closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
-		{along: func(t *text) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
-		{along: func(t *text) {
-			t.add(" AND "+failedDelivery+" AND d.id >= ?", webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)))
-		}, also: and(" AND d.state = 'exhausted'")},
+		{from: open, along: func(t *text) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
+		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *text) { t.add(" AND " + failedDelivery) },
+			also: and(" AND d.state = 'exhausted'")},
 	}
 }
 
@@ -140,7 +147,7 @@ const maxReferenced = 500
 func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest path) ([]path, error) {
 	by := func(condition string, values ...any) path {
 		p := rest
-		p.along = func(t *text) { t.add(condition, values...) }
+		p.point, p.along = true, func(t *text) { t.add(condition, values...) }
 		return p
 	}
 	switch reference := q.Reference; {
@@ -170,7 +177,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 	paths := []path{by(" AND d.object_id = ?", q.Reference)}
 	if len(events) > 0 {
 		p := rest
-		p.along = func(t *text) { list(t.add(" AND d.event_id IN "), events) }
+		p.point, p.along = true, func(t *text) { list(t.add(" AND d.event_id IN "), events) }
 		paths = append(paths, p)
 	}
 	return paths, err
@@ -180,6 +187,9 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 func (p path) where(t *text, q DeliveryQuery) *text {
 	t.add(" WHERE d.id < ?", before(q.Cursor, q.Until, webhook.DeliveryPrefix))
 	t.since("d.id", webhook.DeliveryPrefix, q.Since)
+	if p.from != "" {
+		t.add(" AND d.id >= ?", p.from)
+	}
 	t.within(q.Scope, "d.partner_code")
 	t.equal("d.partner_code", q.PartnerCode)
 	if p.along != nil {

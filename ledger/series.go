@@ -94,10 +94,13 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 func (l *Ledger) RollupLag(ctx context.Context) (time.Duration, error) {
 	var newest time.Time
 	var hour int64
-	err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
-		COALESCE((SELECT MAX(hour) FROM rollups_all), -1)`).Scan(timeColumn{&newest}, &hour)
-	if err != nil {
+	if err := l.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {
 		return 0, l.broken(err)
 	}
-	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), nil
+	counted := fromMicros((hour + 1) * hourMicros)
+	// Once more, as it is at the moment of the deliveries.
+	err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE id >= $1 AND id < $2 AND trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
+		COALESCE((SELECT MAX(hour) FROM rollups_all), -1)`, webhook.TimeBound(webhook.DeliveryPrefix, counted),
+		before("", soon(time.Time{}), webhook.DeliveryPrefix)).Scan(timeColumn{&newest}, &hour)
+	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), l.broken(err)
 }

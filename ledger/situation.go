@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/webhook"
@@ -84,26 +85,24 @@ func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
 }
 
 func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
-	t := new(text)
-	for i, typ := range webhook.Types {
-		if i > 0 {
-			t.add(" UNION ALL ")
-		}
-		t.add("SELECT * FROM (SELECT webhook_type, created_at FROM events WHERE webhook_type = ? AND NOT test ORDER BY id DESC LIMIT 1) AS t"+fmt.Sprint(i), string(typ))
-	}
 	s.LastEvents = map[webhook.Type]time.Time{}
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
-		var typ webhook.Type
-		var at time.Time
-		err := rows.Scan(&typ, timeColumn{&at})
-		s.LastEvents[typ] = at
-		return err
+	silent, below := slices.Clone(webhook.Types), before("", soon(time.Time{}), webhook.EventPrefix)
+	err := l.nearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
+		err = l.newestEvents(silent, from, below).query(ctx, l.read, func(rows *sql.Rows) error {
+			var typ webhook.Type
+			var at time.Time
+			err := rows.Scan(&typ, timeColumn{&at})
+			s.LastEvents[typ] = at
+			return err
+		})
+		silent = slices.DeleteFunc(silent, func(typ webhook.Type) bool { return !s.LastEvents[typ].IsZero() })
+		return len(silent) == 0, err
 	})
 	if err != nil {
 		return err
 	}
-	return l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND NOT test ORDER BY id DESC LIMIT $2) AS newest",
-		webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-time.Minute)), MaxCounted).Scan(&s.EventsLastMinute)
+	return l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
+		webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-time.Minute)), below, MaxCounted).Scan(&s.EventsLastMinute)
 }
 
 func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
@@ -132,13 +131,18 @@ func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
 }
 
 func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
+	from, err := l.oldestOpen(ctx)
+	if err != nil {
+		return err
+	}
+	const open = "id >= $5 AND id < $6 AND "
 	return l.read.QueryRowContext(ctx, `SELECT
-		COALESCE((SELECT queued_at FROM deliveries WHERE queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
+		COALESCE((SELECT queued_at FROM deliveries WHERE `+open+`queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
 		COALESCE((SELECT MIN(wake_at) FROM windows WHERE wake_at IS NOT NULL AND wake_at <= $1), 0),
-		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
-		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
+		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
+		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
 		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.clock+` - $4)`,
-		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, workerSilence.Microseconds()).
+		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, workerSilence.Microseconds(), from, before("", soon(time.Time{}), webhook.DeliveryPrefix)).
 		Scan(timeColumn{&s.OldestQueued}, timeColumn{&s.OldestWake}, &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
 }
 
@@ -161,7 +165,11 @@ func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	if err != nil || len(lanes) == 0 {
 		return err
 	}
-	return l.first(lanes, "endpoint_id, due_at, created_at", s.AsOf).query(ctx, l.read, func(rows *sql.Rows) error {
+	from, err := l.oldestOpen(ctx)
+	if err != nil {
+		return err
+	}
+	return l.first(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).query(ctx, l.read, func(rows *sql.Rows) error {
 		var id string
 		var due, created time.Time
 		if err := rows.Scan(&id, timeColumn{&due}, timeColumn{&created}); err != nil {

@@ -182,7 +182,7 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 	for _, w := range group {
 		lanes = append(lanes, w.lanes(w.Room(b.now))...)
 	}
-	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at", b.now.Add(lookAhead))
+	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at", b.now.Add(lookAhead), "")
 	found := map[string][]waiting{}
 	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var endpoint string
@@ -299,7 +299,7 @@ func (b *batch) setWake(ctx context.Context, group []*window) error {
 	if len(again) == 0 {
 		return nil
 	}
-	t := b.ledger.first(again, "endpoint_id, due_at", time.Time{})
+	t := b.ledger.first(again, "endpoint_id, due_at", time.Time{}, "")
 	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		var due time.Time

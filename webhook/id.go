@@ -49,6 +49,15 @@ func CheckID(field, prefix, id string) error {
 	return Invalid(field, fmt.Sprintf("must be an id like %s%s", prefix, "01JD0000000000000000000000"))
 }
 
+// IDTime returns when an id with prefix was made, to the millisecond; the zero
+// time for what is no such id.
+func IDTime(prefix, id string) time.Time {
+	if CheckID("", prefix, id) != nil {
+		return time.Time{}
+	}
+	return ulid.Time(ulid.MustParse(id[len(prefix):]).Time()).UTC()
+}
+
 // TimeBound returns the smallest id with prefix that was made at t or later.
 func TimeBound(prefix string, t time.Time) string {
 	var id ulid.ULID

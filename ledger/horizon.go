@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// PostgreSQL plans a statement anew for every day that its ids may be of,
+// which takes longer than to read a page of rows. So what pages read is
+// bounded by time on both sides wherever that leaves nothing out.
+const (
+	// clockLead is more than any process's clock is ahead of another's: no id is
+	// of a later time.
+	clockLead = 24 * time.Hour
+	// nearby is how far back the newest rows are looked for first.
+	nearby = 48 * time.Hour
+
+	horizonFor  = time.Minute
+	horizonLess = time.Hour // more than a transaction takes and clocks differ by
+)
+
+// horizon is the oldest delivery that is open, which a process looks up now and
+// then. It stays right meanwhile: what has ended never opens again, and what is
+// made later has a later id.
+type horizon struct {
+	sync.Mutex
+	id string
+	at time.Time
+}
+
+// oldestOpen returns an id that no open delivery is older than: none that is
+// unfinished, or whose newest attempt failed by a fault of the gateway within
+// InternalWithin. It is empty where days cost nothing.
+func (l *Ledger) oldestOpen(ctx context.Context) (id string, err error) {
+	if l.Embedded() {
+		return "", nil
+	}
+	now := time.Now()
+	l.horizon.Lock()
+	id, at := l.horizon.id, l.horizon.at
+	l.horizon.Unlock()
+	if age := now.Sub(at); 0 <= age && age < horizonFor {
+		return id, nil
+	}
+	var waiting, active, faulty string
+	bound := webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-horizonLess))
+	err = l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at IS NOT NULL ORDER BY id LIMIT 1), $1),
+		COALESCE((SELECT MIN(id) FROM deliveries WHERE queued_at > 0), $1),
+		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
+		bound, micros(now.Add(-InternalWithin))).Scan(&waiting, &active, &faulty)
+	if err != nil {
+		return "", l.broken(fmt.Errorf("find the oldest open delivery: %w", err))
+	}
+	id = min(bound, waiting, active, faulty)
+	l.horizon.Lock()
+	defer l.horizon.Unlock()
+	l.horizon.id, l.horizon.at = id, now
+	return id, nil
+}
+
+// soon is until, or the time that no id is later than.
+func soon(until time.Time) time.Time {
+	if until.IsZero() {
+		return time.Now().Add(clockLead)
+	}
+	return until
+}
+
+// near is where to look first for the newest rows below an id: empty for
+// everywhere at once.
+func (l *Ledger) near(prefix, below string) string {
+	at := webhook.IDTime(prefix, below)
+	if l.Embedded() || at.IsZero() {
+		return ""
+	}
+	if now := time.Now(); at.After(now) {
+		at = now
+	}
+	return webhook.TimeBound(prefix, at.Add(-nearby))
+}
+
+// nearFirst reads the newest rows below an id, from an id on: first those
+// nearby, then, if these were not enough, all.
+func (l *Ledger) nearFirst(prefix, below string, read func(from string) (enough bool, err error)) error {
+	if from := l.near(prefix, below); from != "" {
+		if enough, err := read(from); enough || err != nil {
+			return err
+		}
+	}
+	_, err := read(prefix)
+	return err
+}
+
+// madeFor adds the condition that column, the id of something that was made
+// after the event, is not older than it. Only days are told apart by it.
+func (l *Ledger) madeFor(t *text, column, prefix, eventID string) *text {
+	if at := webhook.IDTime(webhook.EventPrefix, eventID); !l.Embedded() && !at.IsZero() {
+		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at.Add(-horizonLess)))
+	}
+	return t
+}
