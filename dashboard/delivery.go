@@ -136,11 +136,11 @@ func (s *surface) diffWithLast(ctx context.Context, q *request, d ledger.FoundDe
 		if last.EventID == d.EventID {
 			continue
 		}
-		mine, _, err := s.Ledger.SeenEvent(ctx, q.scope(), d.EventID)
+		mine, err := s.Ledger.EventIn(ctx, q.scope(), d.EventID)
 		if err != nil {
 			return payloadDiff{}, ignoreNotFound(err)
 		}
-		theirs, _, err := s.Ledger.SeenEvent(ctx, q.scope(), last.EventID)
+		theirs, err := s.Ledger.EventIn(ctx, q.scope(), last.EventID)
 		if err != nil {
 			return payloadDiff{}, ignoreNotFound(err)
 		}
