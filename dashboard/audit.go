@@ -101,7 +101,7 @@ func (s *surface) auditExport(w http.ResponseWriter, r *http.Request, q *request
 	}
 	by := q.audit("audit.export")
 	by.Detail = typed.query("")
-	if err := s.Ledger.Audit(r.Context(), by); err != nil {
+	if err := s.record(r.Context(), by); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")

@@ -33,8 +33,11 @@ type Options struct {
 	Box     *signer.Box
 	Queue   *queue.Queue
 	Metrics *web.Metrics // nil: none
-	Log     *slog.Logger
-	Version string
+	// AuditFailed counts an entry that could not be written into the audit log;
+	// nil: nobody counts.
+	AuditFailed func()
+	Log         *slog.Logger
+	Version     string
 
 	// Secure says that the public URL is https, so that cookies are Secure on
 	// every listener.

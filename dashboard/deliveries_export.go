@@ -38,7 +38,7 @@ func (s *surface) deliveriesExport(w http.ResponseWriter, r *http.Request, q *re
 	}
 	by := q.audit("delivery.export")
 	by.Detail = typed
-	if err := s.Ledger.Audit(ctx, by); err != nil {
+	if err := s.record(ctx, by); err != nil {
 		return err
 	}
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportLimit + time.Minute)); err != nil {

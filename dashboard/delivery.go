@@ -204,9 +204,7 @@ func (s *surface) retryDelivery(w http.ResponseWriter, r *http.Request, q *reque
 	if newID != "" {
 		by.Detail = "as " + newID
 	}
-	if err := s.Ledger.Audit(r.Context(), by); err != nil {
-		return err
-	}
+	s.actedAs(r.Context(), by)
 	if newID != "" {
 		return s.toDelivery(w, r, newID, "again")
 	}
@@ -228,9 +226,7 @@ func (s *surface) cancelDelivery(w http.ResponseWriter, r *http.Request, q *requ
 	}
 	by := q.audit("delivery.cancel")
 	by.Target, by.PartnerCode = d.ID, d.PartnerCode
-	if err := s.Ledger.Audit(r.Context(), by); err != nil {
-		return err
-	}
+	s.actedAs(r.Context(), by)
 	return s.toDelivery(w, r, d.ID, "cancel")
 }
 

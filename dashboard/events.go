@@ -13,9 +13,10 @@ import (
 
 // eventsView is what internal systems sent, newest first.
 type eventsView struct {
-	Fields []field
-	Events fact[sentEvents]
-	Pager  pager
+	Fields  []field
+	Problem string // what is wrong with the filter
+	Events  fact[sentEvents]
+	Pager   pager
 }
 
 type sentEvents struct {
@@ -48,14 +49,20 @@ func (s *surface) eventsPage(w http.ResponseWriter, r *http.Request, q *request)
 			return err
 		}
 	}
-	events := recall(r.Context(), s.memory, "events/"+typed.Encode(), func(ctx context.Context) (e sentEvents, err error) {
+	v := eventsView{Fields: []field{
+		{Name: "partner", Label: "Partner", Value: typed.Get("partner")}, {Name: "ref", Label: "Reference", Value: typed.Get("ref")},
+		chosen(typed, "result", "Result", []string{"accepted", "duplicate", "refused"}), chosen(typed, "type", "Type", plain(webhook.Types)),
+		{Name: "since", Label: "Since (UTC)", Value: typed.Get("since"), Hint: momentHint}, {Name: "until", Label: "Until (UTC)", Value: typed.Get("until")},
+	}}
+	if err := readSpan(&search.Since, &search.Until, typed, q.Now); err != nil {
+		v.Problem = q.queryProblem(err)
+		return q.renderStatus(w, r, http.StatusBadRequest, "events", v)
+	}
+	v.Events = recall(r.Context(), s.memory, "events/"+typed.Encode(), func(ctx context.Context) (e sentEvents, err error) {
 		e.Found, e.next, err = s.Ledger.SentEvents(ctx, search)
 		return e, err
 	})
-	v := eventsView{Events: events, Pager: pagerOf(r.URL, events.Value.next), Fields: []field{
-		{Name: "partner", Label: "Partner", Value: typed.Get("partner")}, {Name: "ref", Label: "Reference", Value: typed.Get("ref")},
-		chosen(typed, "result", "Result", []string{"accepted", "duplicate", "refused"}), chosen(typed, "type", "Type", plain(webhook.Types)),
-	}}
+	v.Pager = pagerOf(r.URL, v.Events.Value.next)
 	return q.render(w, r, "events", v)
 }
 

@@ -168,7 +168,7 @@ func (s *surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *request
 	if c.ID != "" {
 		entry.Actor = c.Actor()
 	}
-	if err := s.Ledger.Audit(r.Context(), entry); err != nil {
+	if err := s.record(r.Context(), entry); err != nil {
 		return err
 	}
 	return q.renderStatus(w, r, http.StatusUnauthorized, "login", v)

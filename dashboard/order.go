@@ -136,17 +136,14 @@ func (s *surface) moveOrder(w http.ResponseWriter, r *http.Request, q *request) 
 		}
 		return s.orderMove(r.Context(), q, id, reason, form)
 	})
-	if err == nil && !again && done != "same" {
-		by := q.audit("order." + map[string]string{"move": "transition", "payout": "payout"}[done])
-		by.Target, by.Detail = id, reason
-		if done == "move" {
-			by.Detail = form.Get("status") + ": " + reason
-		}
-		err = s.Ledger.Audit(context.WithoutCancel(r.Context()), by)
-	}
 	if err == nil {
-		if again {
+		switch {
+		case again:
 			done = "again"
+		case done == "move":
+			s.acted(r.Context(), q, "order.transition", id, form.Get("status")+": "+reason)
+		case done == "payout":
+			s.acted(r.Context(), q, "order.payout", id, reason)
 		}
 		http.Redirect(w, r, "/ops/orders/"+id+"?done="+done, http.StatusSeeOther)
 		return nil

@@ -88,7 +88,7 @@ func orderFilters(query url.Values) []field {
 	}
 	return []field{
 		{Name: "partner", Label: "Partner", Value: query.Get("partner")}, status,
-		{Name: "ref", Label: "Order id or externalOrderId", Value: query.Get("ref"), Mono: true},
-		{Name: "since", Label: "Since (UTC)", Value: query.Get("since"), Hint: "14:00, 24h or 2026-01-31"},
+		{Name: "ref", Label: "Id or externalOrderId", Value: query.Get("ref"), Mono: true},
+		{Name: "since", Label: "Since (UTC)", Value: query.Get("since"), Hint: momentHint},
 	}
 }

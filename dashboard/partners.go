@@ -125,12 +125,3 @@ func (s *surface) createPartner(w http.ResponseWriter, r *http.Request, q *reque
 
 // KeysURL is where the gateway's public keys are.
 func (q *request) KeysURL() string { return q.surface.PublicURL + "/.well-known/jwks.json" }
-
-// acted notes in the audit log what who asks did to a partner or an endpoint.
-func (s *surface) acted(ctx context.Context, q *request, action, target, detail string) {
-	by := q.audit(action)
-	by.Target, by.Detail = target, detail
-	if err := s.Ledger.Audit(context.WithoutCancel(ctx), by); err != nil {
-		s.Log.ErrorContext(ctx, "an act is missing in the audit log", "action", action, "target", target, "error", err)
-	}
-}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,8 +105,8 @@ func parseQuery(typed string, now time.Time) (q ledger.DeliveryQuery, err error)
 			return q, err
 		}
 	}
-	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
-		return q, wrongQuery(words("since: must be before until:."))
+	if err := checkSpan(q.Since, q.Until); err != nil {
+		return q, err
 	}
 	if len(seen) == 0 {
 		q.NeedsAttention = true
@@ -216,6 +217,28 @@ func readDelay(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 
 // maxAgo is how far back a time may be told by its distance.
 const maxAgo = 10 * 365 * 24 * time.Hour
+
+// momentHint says in a form what readMoment takes.
+const momentHint = "14:00, 24h or 2026-01-31"
+
+// readSpan reads since and until of a form; an error is a *queryError.
+func readSpan(since, until *time.Time, typed url.Values, now time.Time) error {
+	for key, into := range map[string]*time.Time{"since": since, "until": until} {
+		if value := strings.TrimSpace(typed.Get(key)); value != "" {
+			if err := readMoment(into, key, value, now); err != nil {
+				return err
+			}
+		}
+	}
+	return checkSpan(*since, *until)
+}
+
+func checkSpan(since, until time.Time) error {
+	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
+		return wrongQuery(words("since: must be before until:."))
+	}
+	return nil
+}
 
 // readMoment reads a time of day that has been, a day, a time or how long ago.
 func readMoment(into *time.Time, key, value string, now time.Time) error {

@@ -175,11 +175,7 @@ func (s *surface) moveReplay(verb string, to delivery.ReplayState) page {
 		if err := s.Ledger.MoveReplay(r.Context(), id, to); err != nil {
 			return err
 		}
-		by := q.audit("replay." + verb)
-		by.Target = id
-		if err := s.Ledger.Audit(context.WithoutCancel(r.Context()), by); err != nil {
-			return err
-		}
+		s.acted(r.Context(), q, "replay."+verb, id, "")
 		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done="+verb, http.StatusSeeOther)
 		return nil
 	}

@@ -180,16 +180,12 @@ func (s *surface) startReplay(w http.ResponseWriter, r *http.Request, q *request
 		made, err := s.madeOf(r.Context(), q, form)
 		return made.ID, err
 	})
-	if err == nil && !again {
-		by := q.audit("replay.start")
-		by.Target, by.Detail = id, form.Get("reason")
-		err = s.Ledger.Audit(context.WithoutCancel(r.Context()), by)
-	}
 	switch {
 	case err == nil && again:
 		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=again", http.StatusSeeOther)
 		return nil
 	case err == nil:
+		s.acted(r.Context(), q, "replay.start", id, form.Get("reason"))
 		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=start", http.StatusSeeOther)
 		return nil
 	}

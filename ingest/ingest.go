@@ -200,7 +200,7 @@ func (a *Internal) routes() map[string]web.HandlerFunc {
 func (a *Internal) acted(ctx context.Context, action, target, detail string) {
 	err := a.Audit.Audit(context.WithoutCancel(ctx), partners.AuditEntry{Actor: "api", Action: action, Target: target, Detail: detail})
 	if err != nil {
-		a.Metrics.auditFailures.Inc()
+		a.Metrics.AuditFailed()
 		a.Log.Error("an act is missing in the audit log", "action", action, "target", target, "error", err)
 	}
 }

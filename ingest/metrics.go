@@ -101,3 +101,6 @@ func (m *Metrics) created(ctx context.Context, d Deliveries, id string) {
 		m.DeliveriesMade(made.Type, made.Trigger, 1)
 	}
 }
+
+// AuditFailed counts an act that could not be written into the audit log.
+func (m *Metrics) AuditFailed() { m.auditFailures.Inc() }
