@@ -112,7 +112,7 @@ func parked(s *scene, n int) {
 	s.patch(p, map[string]any{"url": "http://" + address + "/hooks"})
 	const first = 100
 	ids := stage.PostFrom(s.api(), p.Code, 0, first)
-	stage.Eventually(s, limit, "the breaker is open", func() bool {
+	stage.Asking(s, limit, "the breaker is open", func() bool {
 		e := s.endpoint(p)
 		return e.Breaker.State == "open" && e.InFlight == 0
 	})
@@ -139,7 +139,7 @@ func parked(s *scene, n int) {
 	}
 	var grew []string
 	window, drains := 0, time.Time{}
-	stage.Eventually(s, 20*time.Minute, "all parked deliveries have been taken", func() bool {
+	stage.Asking(s, 20*time.Minute, "all parked deliveries have been taken", func() bool {
 		seen := counts.Seen()
 		if drains.IsZero() && seen > 0 {
 			drains = time.Now()

@@ -17,9 +17,11 @@ type fault struct {
 	ownDatabase bool // that it may take away
 	link        bool // a way to Redis that it may cut
 	env         map[string]string
+	with        string        // the tests play it at the same time as others of this name, on the same gateways
 	within      time.Duration // it has to be made good; 0: soon
 	play        func(*scene, fault)
 
+	// What its scene gives it.
 	database *stage.Store
 	cut      *link
 }
@@ -35,6 +37,16 @@ const (
 	afterBreaker = 4 * time.Minute  // its pause of 30 s doubles, and the receiver is slow
 )
 
+// What faults leave each other alone for.
+const (
+	peaceful  = "peaceful"  // they harm nothing but their own receivers
+	ended     = "ended"     // the same, with deliveries that end after two attempts
+	forgotten = "forgotten" // Redis forgets what it knew, which none of them minds
+)
+
+// twice has deliveries end after two attempts.
+var twice = map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "0s,1s"}
+
 // all are the faults of the delivery rules' list by their numbers there. The
 // slowest come first in the tests. Those that need no process and no store to
 // fail are held where the rule is: what a partner may see (21) and hostile
@@ -43,25 +55,26 @@ var all = []fault{
 	{name: "01 killed before the queue heard", covered: true, play: unheard},
 	{name: "02 FLUSHALL", covered: true, play: strikeUnderLoad(flush)},
 	{name: "02 Redis restarts empty", covered: true, play: strikeUnderLoad(restartRedis)},
-	{name: "02 lease keys deleted", play: strikeUnderLoad(deleteLeases)},
+	{name: "02 lease keys deleted", with: forgotten, play: strikeUnderLoad(deleteLeases)},
 	{name: "03 kill -9 with many in flight", apart: true, within: afterDeath, env: map[string]string{"LEDGERHOOK_WORKER_CONCURRENCY": "4000"}, play: killWorker},
 	{name: "03 rolling restarts", within: afterDeath, play: rollingRestarts},
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
 	{name: "04b killed before the queue's ack", alone: true, link: true, play: killedBeforeAck},
 	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},
-	{name: "06 one key 50 times", alone: true, play: sameKey},
-	{name: "07 retry against reconciler", within: time.Minute, play: retryAgainstReconciler},
-	{name: "08 queue holds the task's id", alone: true, within: time.Minute, play: occupiedTaskID},
-	{name: "09 black hole beside a healthy partner", alone: true, play: blackHole},
+	{name: "06 one key 50 times", alone: true, with: peaceful, play: sameKey},
+	{name: "07 retry against reconciler", with: forgotten, within: time.Minute, play: retryAgainstReconciler},
+	{name: "08 queue holds the task's id", alone: true, with: peaceful, within: time.Minute, play: occupiedTaskID},
+	{name: "09 black hole beside a healthy partner", alone: true, with: peaceful, play: blackHole},
 	{name: "10 backlog behind an open breaker", slow: true, alone: true, within: afterBreaker, play: parkedBehindBreaker},
-	{name: "11 receiver answers 503", alone: true, within: afterBreaker, play: answers503},
-	{name: "12 one bad event", alone: true, within: time.Minute, play: oneBadEvent},
-	{name: "13 strange answers", slow: true, alone: true, env: map[string]string{"LEDGERHOOK_DELIVERY_TIMEOUT": "3s"}, play: strangeAnswers},
-	{name: "14 redirect", alone: true, env: map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "0s,1s"}, play: redirect},
-	{name: "15 idle connections closed", alone: true, play: idleClosed},
-	{name: "16 pause and resume", alone: true, play: pauseAndResume},
-	{name: "17 amounts and texts", alone: true, play: amountsAndTexts},
-	{name: "18 order of a subject", alone: true, within: time.Minute, play: orderOfASubject},
-	{name: "19 bulk replay", alone: true, env: map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "0s"}, within: time.Minute, play: bulkReplay},
-	{name: "20 secret rotation", alone: true, play: secretRotation},
+	{name: "11 receiver answers 503", alone: true, with: peaceful, within: afterBreaker, play: answers503},
+	{name: "12 one bad event", alone: true, with: peaceful, within: time.Minute, play: oneBadEvent},
+	{name: "13 strange answers", alone: true, with: ended, env: twice, play: strangeAnswers},
+	{name: "14 redirect", alone: true, with: ended, env: twice, play: redirect},
+	{name: "15 idle connections closed", alone: true, with: peaceful, play: idleClosed},
+	{name: "16 pause and resume", alone: true, with: peaceful, play: pauseAndResume},
+	{name: "17 amounts and texts", alone: true, with: peaceful, play: amountsAndTexts},
+	{name: "18 order of a subject", alone: true, with: peaceful, within: time.Minute, play: orderOfASubject},
+	{name: "19 bulk replay", alone: true, with: ended, env: twice, within: time.Minute, play: bulkReplay},
+	{name: "19 killed amid a bulk replay", within: afterDeath, env: map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "0s"}, play: killedAmidReplay},
+	{name: "20 secret rotation", alone: true, with: peaceful, play: secretRotation},
 }

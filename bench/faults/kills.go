@@ -131,7 +131,11 @@ func rollingRestarts(s *scene, _ fault) {
 			g.Kill()
 		}
 		g.Start()
-		<-tick.C
+		select {
+		case <-tick.C:
+		case <-s.Context().Done():
+			s.Fatal("interrupted between two restarts")
+		}
 	}
 	s.settle(limit)
 }

@@ -47,9 +47,9 @@ func parkedBehindBreaker(s *scene, _ fault) {
 	})
 	s.Cleanup(probe.release) // before its server closes, which waits for its requests
 	s.post(p, firstFew)
-	stage.Eventually(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State == "open" && s.inFlight() == 0 })
+	stage.Asking(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State == "open" && s.inFlight() == 0 })
 	probe.shut()
-	n := pick(s.size, 200, 5000)
+	n := pick(s.size, 120, 5000)
 	for i := firstFew; i < n; i += 100 {
 		s.postFrom(p, i, min(100, n-i))
 	}
@@ -64,7 +64,7 @@ func parkedBehindBreaker(s *scene, _ fault) {
 	}
 	s.api().Kill()
 	s.api().Start()
-	stage.Eventually(s, limit, "the lost probe has opened the breaker again", func() bool {
+	stage.Asking(s, limit, "the lost probe has opened the breaker again", func() bool {
 		e := s.endpoint(p)
 		return e.Breaker.State == "open" && e.InFlight == 0
 	})
@@ -104,7 +104,7 @@ func answers503(s *scene, _ fault) {
 	p := s.partner(32, f.answer)
 	load := stage.Produce(s.api(), p.Code, pick(s.size, 100, 1000), pick(s.size, 100, 200))
 	s.loads = append(s.loads, load)
-	stage.Eventually(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State != "closed" })
+	stage.Asking(s, limit, "the breaker is open", func() bool { return s.endpoint(p).Breaker.State != "closed" })
 	load.Finish()
 	if n := p.Asked(); n < 5 || n > 10 {
 		s.Errorf("%d requests to a receiver that answers 503, want the five that trip a breaker and ten at most", n)
@@ -276,51 +276,6 @@ func pauseAndResume(s *scene, _ fault) {
 			s.Errorf("sequence %d came after %d", r.Sequence, last)
 		}
 		last = r.Sequence
-	}
-}
-
-func bulkReplay(s *scene, _ fault) {
-	var f fails
-	p := s.partner(100, func(got receiver.Received) receiver.Answer {
-		if f.well.Load() {
-			return receiver.OK
-		}
-		return receiver.Answer{Status: http.StatusBadRequest} // which no breaker minds
-	})
-	n, byHand := pick(s.size, 50, 250), pick(s.size, 5, 20)
-	s.post(p, n)
-	exhausted := s.api().Await(p.Code, limit)
-	f.well.Store(true)
-	var replay struct {
-		ReplayID, State string
-		Progress        struct{ Open, Skipped, Delivered int }
-	}
-	s.strike()
-	s.api().Must("POST", "/internal/v1/replays", map[string]any{"filter": map[string]any{"partnerCode": p.Code, "state": "exhausted"},
-		"ratePerSecond": 20, "reason": "the receiver is well again"}, http.StatusCreated, &replay)
-	path := "/internal/v1/replays/" + replay.ReplayID
-	s.api().Must("POST", path+"/pause", nil, http.StatusOK, &replay)
-	sent := map[string]bool{}
-	for id := range p.Taken() {
-		sent[id] = true
-	}
-	retried := 0
-	for _, d := range exhausted { // the list is replayed oldest first, this one shows the newest first
-		if retried < byHand && !sent[d.EventID] {
-			s.api().Must("POST", "/internal/v1/deliveries/"+d.DeliveryID+"/retry", nil, http.StatusAccepted, nil)
-			retried++
-		}
-	}
-	stage.Eventually(s, limit, "what was retried by hand is delivered", func() bool { return len(s.api().Deliveries(p.Code, "delivered")) >= byHand })
-	s.api().Must("POST", path+"/resume", nil, http.StatusOK, &replay)
-	stage.Eventually(s, limit, "the replay has finished", func() bool {
-		s.api().Must("GET", path, nil, http.StatusOK, &replay)
-		return replay.State == "finished"
-	})
-	s.api().Await(p.Code, limit) // it has finished when all is on its way
-	s.api().Must("GET", path, nil, http.StatusOK, &replay)
-	if replay.Progress.Delivered != n-byHand || replay.Progress.Skipped != byHand || p.Asked() != 2*n {
-		s.Errorf("%+v after %d requests, want %d sent and %d skipped", replay.Progress, p.Asked(), n-byHand, byHand)
 	}
 }
 

@@ -152,7 +152,7 @@ func oneBadEvent(s *scene, _ fault) {
 	n := 40
 	s.post(p, n)
 	s.strike()
-	stage.Eventually(s, limit, "the bad event has been refused", func() bool {
+	stage.Asking(s, limit, "the bad event has been refused", func() bool {
 		if b := s.endpoint(p).Breaker.State; b != "closed" {
 			s.Fatalf("the breaker is %s", b)
 		}

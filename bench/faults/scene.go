@@ -55,6 +55,7 @@ type strike struct {
 type scene struct {
 	stage.T
 	size
+	code     string // begins its partners' codes
 	cache    *stage.Store
 	gateways [2]*stage.Gateway
 	partners []*stage.Partner
@@ -63,15 +64,34 @@ type scene struct {
 	posted  map[string]bool // events that the fault posted itself
 	strikes []strike
 	flights int       // when they struck
-	again   time.Time // when the one event that the fault is about came again
+	again   time.Time // when the last event that the fault is about came again
 	asked   int       // requests for events that had been taken, which had to come
 }
 
 // quick are waits before attempts that let a run see many.
-const quick = "0s,1s,1s,1s,2s,2s,4s,4s,8s,8s,8s,8s,8s,8s"
+const quick = "0s,1s,1s,1s,1s,1s,1s,2s,4s,8s,8s,8s,8s,8s"
 
 // inject makes a scene, has the fault play on it and counts.
 func (b bench) inject(t stage.T, f fault) count {
+	s := b.scene(t, &f)
+	f.play(s, f)
+	return s.count()
+}
+
+// beside has a fault play on the scene's gateways at the same time as others do.
+func (s *scene) beside(t stage.T, f fault) count {
+	own := &scene{T: t, size: s.size, code: "of-" + f.name[:2] + "-", cache: s.cache, posted: map[string]bool{}}
+	for i, g := range s.gateways {
+		if g != nil {
+			own.gateways[i] = g.For(t)
+		}
+	}
+	f.play(own, f)
+	return own.count()
+}
+
+// scene makes what a fault asks for and tells it where it is.
+func (b bench) scene(t stage.T, f *fault) *scene {
 	s := &scene{T: t, size: b.size, posted: map[string]bool{}}
 	database := ""
 	if f.ownDatabase {
@@ -98,8 +118,7 @@ func (b bench) inject(t stage.T, f fault) count {
 			break
 		}
 	}
-	f.play(s, f)
-	return s.count()
+	return s
 }
 
 // api is the gateway that requests go to.
@@ -108,7 +127,7 @@ func (s *scene) api() *stage.Gateway { return s.gateways[0] }
 // partner makes a partner with a window of maxInFlight.
 func (s *scene) partner(maxInFlight int, answer func(receiver.Received) receiver.Answer) *stage.Partner {
 	s.Helper()
-	p := stage.NewPartner(s.api(), fmt.Sprint("partner-", len(s.partners)), answer)
+	p := stage.NewPartner(s.api(), fmt.Sprint(s.code, "partner-", len(s.partners)), answer)
 	s.patch(p, map[string]any{"maxInFlight": maxInFlight})
 	s.partners = append(s.partners, p)
 	return p

@@ -24,14 +24,14 @@ type Answer struct {
 }
 
 // Call makes one request of the internal API. The error tells that there was
-// no answer at all.
+// no answer at all, or that the test is over.
 func (g *Gateway) Call(method, path string, body any) (Answer, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return Answer{}, err
 	}
 	base, token := g.Reach()
-	request, err := http.NewRequest(method, base+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(g.tb.Context(), method, base+path, bytes.NewReader(text))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -115,7 +115,7 @@ func (g *Gateway) Delivery(id string) (d Shown) {
 func (g *Gateway) Await(partner string, limit time.Duration) (all []Shown) {
 	g.tb.Helper()
 	ended := func(d Shown) bool { return slices.Contains([]string{"delivered", "exhausted", "cancelled"}, d.State) }
-	Eventually(g.tb, limit, "every delivery has ended", func() bool {
+	Asking(g.tb, limit, "every delivery has ended", func() bool {
 		for _, state := range []string{"pending", "queued", "sending", "held"} {
 			var page struct{ Items []Shown }
 			g.Must("GET", fmt.Sprintf("/internal/v1/deliveries?partnerCode=%s&state=%s&limit=1", partner, state), nil, http.StatusOK, &page)

@@ -13,9 +13,15 @@ import (
 	"time"
 )
 
-// Gateway is a "ledgerhook serve" that may live several times.
+// Gateway is a "ledgerhook serve" that may live several times, as one test
+// sees it.
 type Gateway struct {
-	tb      T
+	tb T
+	*served
+}
+
+// served is what all tests see of a gateway.
+type served struct {
 	Dir     string // its working directory
 	Env     map[string]string
 	output  *Output // of all its lives
@@ -49,7 +55,7 @@ func base() map[string]string {
 // Embedded is a gateway with nothing around it, not yet started.
 func Embedded(tb T) *Gateway {
 	tb.Helper()
-	g := &Gateway{tb: tb, Dir: tb.TempDir(), Env: base(), output: &Output{}}
+	g := &Gateway{tb, &served{Dir: tb.TempDir(), Env: base(), output: &Output{}}}
 	g.Secret(TestPassword)
 	tb.Cleanup(g.checkOutput)
 	return g
@@ -69,6 +75,10 @@ func Served(tb T, databaseURL string, cache *Store) *Gateway {
 	return g
 }
 
+// For is the gateway as a part of its test sees it: what that part finds
+// broken, and what it leaves to clean up, is its own.
+func (g *Gateway) For(part T) *Gateway { return &Gateway{part, g.served} }
+
 // Secret adds what no output may show.
 func (g *Gateway) Secret(values ...string) {
 	g.mu.Lock()
@@ -85,7 +95,7 @@ func (g *Gateway) Start() {
 	skip := len(g.output.All())
 	g.Process = Launch(g.tb, Ledgerhook(g.Dir, g.Env, g.output, g.output, "serve"))
 	var running Line
-	Eventually(g.tb, 30*time.Second, "the gateway runs", func() (ok bool) {
+	Eventually(g.tb, time.Minute, "the gateway runs", func() (ok bool) {
 		running, ok = g.output.Find(skip, `"ledgerhook is running"`)
 		if !ok && !g.Process.Running() {
 			g.tb.Fatalf("the gateway ended while starting:\n%s", g.output)

@@ -105,6 +105,8 @@ func (p *Process) Wait(limit time.Duration) int {
 	case <-p.ended:
 	case <-time.After(limit):
 		p.tb.Fatalf("%s is still running after %s", p.Cmd, limit)
+	case <-p.tb.Context().Done():
+		p.tb.Fatalf("interrupted while %s was still running", p.Cmd)
 	}
 	return p.Cmd.ProcessState.ExitCode()
 }

@@ -34,7 +34,7 @@ type Producer struct {
 
 const posters = 32
 
-// Produce posts n events of a partner at perSecond.
+// Produce posts n events of a partner at perSecond, until the test is over.
 func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
 	p := &Producer{g: g, accepted: map[string]string{}, at: map[string]time.Time{}}
 	turns := make(chan int, n)
@@ -44,7 +44,12 @@ func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
 		defer close(turns)
 		for i := range n {
 			turns <- i
-			<-tick.C
+			select {
+			case <-tick.C:
+			case <-g.tb.Context().Done():
+				p.blame("interrupted after %d of %d events", i+1, n)
+				return
+			}
 		}
 	})
 	for range posters {
@@ -57,13 +62,14 @@ func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
 	return p
 }
 
-// post posts an event until it is accepted, at most for two minutes.
+// post posts an event until it is accepted, at most for two minutes and until
+// the test is over.
 func (p *Producer) post(e map[string]any) {
 	pause := time.NewTicker(100 * time.Millisecond)
 	defer pause.Stop()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); <-pause.C {
 		a, err := p.g.Call("POST", "/internal/v1/events", e)
-		if err == nil && p.took(e, a) {
+		if err == nil && p.took(e, a) || p.g.tb.Context().Err() != nil {
 			return
 		}
 	}

@@ -48,10 +48,23 @@ func Build() (remove func(), err error) {
 	return remove, nil
 }
 
-// Eventually waits until fact holds, which must happen within limit.
+// Eventually waits until fact holds, which must happen within limit and before
+// the test is over.
 func Eventually(t T, limit time.Duration, what string, fact func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
+	await(t, 10*time.Millisecond, limit, what, fact)
+}
+
+// Asking is Eventually for a fact that a gateway is asked for: often enough to
+// learn of it soon, and not so often that it has nothing else to do.
+func Asking(t T, limit time.Duration, what string, fact func() bool) {
+	t.Helper()
+	await(t, 100*time.Millisecond, limit, what, fact)
+}
+
+func await(t T, every, limit time.Duration, what string, fact func() bool) {
+	t.Helper()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	end := time.After(limit)
 	for !fact() {
@@ -59,6 +72,8 @@ func Eventually(t T, limit time.Duration, what string, fact func() bool) {
 		case <-tick.C:
 		case <-end:
 			t.Fatalf("not within %s: %s", limit, what)
+		case <-t.Context().Done():
+			t.Fatalf("interrupted before this was so: %s", what)
 		}
 	}
 }

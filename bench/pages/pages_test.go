@@ -1,0 +1,144 @@
+package pages
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/bench/stage"
+	"ledgerhook/dashboard"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+)
+
+var (
+	deliveries = flag.Int("deliveries", 100_000, "how many the ledger holds")
+	times      = flag.Bool("times", false, "compare with an almost empty ledger and hold the limit of each page's time: for a machine that does nothing else")
+)
+
+const (
+	few   = 500                    // deliveries of an almost empty ledger
+	limit = 100 * time.Millisecond // of a page's p99
+	warm  = 5                      // requests of each page that are not counted
+)
+
+// requests is how many of each page are counted.
+func requests() int {
+	if *times {
+		return 200
+	}
+	return 20
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	remove, err := stage.Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	remove()
+	os.Exit(code)
+}
+
+// With many deliveries each page reads a bounded number of rows, by an index,
+// in a bounded number of statements, and is quick.
+func TestPagesOnPostgreSQL(t *testing.T) {
+	store, cache := stage.StartPostgres(t), stage.StartRedis(t)
+	base := map[string]timing{}
+	if *times {
+		base = open(t, store, cache, few).times()
+	}
+	w := open(t, store, cache, *deliveries)
+	took := w.times()
+	work := w.work(store)
+	report(t, fmt.Sprintf("PostgreSQL, %d deliveries", *deliveries), took, base, work)
+}
+
+// The embedded ledger is held to the same time.
+func TestPagesOnSQLite(t *testing.T) {
+	base := map[string]timing{}
+	if *times {
+		base = embed(t, few).times()
+	}
+	n := min(*deliveries, 100_000)
+	report(t, fmt.Sprintf("SQLite, %d deliveries", n), embed(t, n).times(), base, nil)
+}
+
+// timing are percentiles of a page's time.
+type timing struct{ p50, p99 time.Duration }
+
+// times measures every page.
+func (w *world) times() map[string]timing {
+	w.t.Helper()
+	w.start(w.address)
+	all := map[string]timing{}
+	for _, p := range w.pages() {
+		var took []time.Duration
+		for range warm + requests() {
+			began := time.Now()
+			w.ask(p)
+			took = append(took, time.Since(began))
+		}
+		took = took[warm:]
+		slices.Sort(took)
+		all[p.pattern] = timing{took[len(took)/2], took[len(took)*99/100]}
+	}
+	w.g.Terminate(30 * time.Second)
+	return all
+}
+
+// report prints a table of all pages and holds their limits.
+func report(t *testing.T, title string, took, base map[string]timing, work map[string]work) {
+	t.Helper()
+	var rows strings.Builder
+	fmt.Fprintf(&rows, "%s, %d requests of each page\n%-36s %10s %6s %8s %10s %10s %10s\n", title, requests(),
+		"page", "statements", "days", "rows", "p50", "p99", "empty p99")
+	for _, pattern := range dashboard.Patterns() {
+		page, there := took[pattern]
+		if !there {
+			continue
+		}
+		did := work[pattern]
+		fmt.Fprintf(&rows, "%-36s %10s %6s %8s %10s %10s %10s\n", strings.TrimPrefix(pattern, "GET "), number(did.statements), number(did.days),
+			number(did.rows), ms(page.p50), ms(page.p99), ms(base[pattern].p99))
+		if *times && page.p99 > limit {
+			t.Errorf("%s takes %s, more than %s", pattern, page.p99, limit)
+		}
+		did.hold(t, pattern)
+	}
+	fmt.Println(rows.String())
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
+
+func ms(d time.Duration) string {
+	if d == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
+
+// fill makes a ledger with n deliveries.
+func fill(t *testing.T, o ledger.Options, n int) {
+	t.Helper()
+	if _, err := ledger.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := ledgertest.Fill(context.WithoutCancel(t.Context()), o, n); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d deliveries were filled in within %s", n, time.Since(began).Round(100*time.Millisecond))
+}
