@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fmt faults fairness screens
+.PHONY: build test lint fmt faults fairness screens bin/faults
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -9,14 +9,20 @@ test: ## Every test, with the race detector, beside a PostgreSQL and a Redis of 
 	CGO_ENABLED=1 .ci/with-servers go test -race -count=1 -timeout 20m ./...
 	CGO_ENABLED=0 go build ./...
 
-faults: ## What is lost and doubled when everything fails, in a table.
-	go run ./bench/faults
+faults: bin/faults ## What is lost and doubled when everything fails, in a table.
+	@exec bin/faults
 
-fairness: ## What partners that never answer do to one that does, and what a long outage costs.
-	go run ./bench/faults -fairness
+fairness: bin/faults ## What partners that never answer do to one that does, and what a long outage costs.
+	@exec bin/faults -fairness
+
+bin/faults: # not "go run", which passes no signal on
+	go build -o $@ ./bench/faults
 
 screens: ## The pictures of the documentation, in docs/screens.
 	CGO_ENABLED=0 .ci/with-servers go test -count=1 -run TestEveryPage ./app/browsertest -screens ../../docs/screens
+
+bench-pages: ## How long each page takes with 1,000,000 deliveries, beside an almost empty ledger, in a table.
+	CGO_ENABLED=0 .ci/with-servers go test -count=1 -v -timeout 60m ./bench/pages -deliveries 1000000 -times
 
 lint: ## What a reviewer need not look for.
 	@unformatted=$$(gofmt -l .) && [ -z "$$unformatted" ] || { echo "run make fmt:" $$unformatted; exit 1; }

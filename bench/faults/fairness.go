@@ -76,7 +76,10 @@ func (b bench) healthy(t stage.T, holes int, hang bool, lasts time.Duration) (l 
 		for range holes {
 			hole := s.partner(32, func(receiver.Received) receiver.Answer {
 				if hang {
-					<-end
+					select {
+					case <-end:
+					case <-s.Context().Done():
+					}
 				}
 				return receiver.OK
 			})
@@ -123,6 +126,9 @@ func parked(s *scene, n int) {
 	after := s.redisSize()
 	fmt.Printf("\n%d deliveries wait for a dead endpoint, accepted at %.0f/s\nRedis with %6d waiting: %s\nRedis with %6d waiting: %s\n",
 		n, float64(n-first)/posted.Seconds(), first, before, s.endpoint(p).Waiting, after)
+	if after.keys > before.keys+10 || after.memory > before.memory+4<<20 {
+		s.Error("what waits fills Redis")
+	}
 
 	var requests atomic.Int64
 	counts := receiver.New(receiver.Options{PublicKey: p.Key, Secrets: []string{p.Secret}, Observe: func(receiver.Received) { requests.Add(1) }})
@@ -157,8 +163,14 @@ func parked(s *scene, n int) {
 	}
 }
 
-// redisSize is what Redis holds.
-func (s *scene) redisSize() string {
+// holding is what Redis holds.
+type holding struct{ keys, memory int64 }
+
+func (h holding) String() string {
+	return fmt.Sprintf("DBSIZE %d, used_memory %d", h.keys, h.memory)
+}
+
+func (s *scene) redisSize() (h holding) {
 	s.Helper()
 	redis := s.cache.Redis()
 	keys, err := redis.DBSize(s.Context()).Result()
@@ -170,6 +182,9 @@ func (s *scene) redisSize() string {
 		s.Fatal(err)
 	}
 	_, memory, _ := strings.Cut(info, "used_memory:")
-	memory, _, _ = strings.Cut(memory, "\r\n")
-	return fmt.Sprintf("DBSIZE %d, used_memory %s", keys, memory)
+	if _, err := fmt.Sscan(memory, &h.memory); err != nil {
+		s.Fatal(err)
+	}
+	h.keys = keys
+	return h
 }

@@ -21,6 +21,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "faults:", err)
@@ -107,6 +110,9 @@ func (b bench) faults(ctx context.Context, o options) error {
 		var c count
 		ok := t.run(func() { c = b.inject(t, f) })
 		t.end()
+		if ctx.Err() != nil {
+			break // which is no fault of this one's
+		}
 		ok = ok && !t.Failed()
 		verdict := ""
 		if !ok || !c.sound() || c.recovered > f.allowed() {
@@ -116,9 +122,6 @@ func (b bench) faults(ctx context.Context, o options) error {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%.0f\t%s\n", f.name, c.accepted, c.delivered, c.lost(), c.duplicates, c.inFlight,
 			c.recovered.Seconds(), f.allowed().Seconds(), verdict)
 		fmt.Fprintf(os.Stderr, "%s: %+v %s\n", f.name, c, verdict)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -40,7 +40,10 @@ func parkedBehindBreaker(s *scene, _ fault) {
 		if most := done.Load() + webhookStart; active.Add(1) > most {
 			herd.Add(1) // more than the window has room for, which grows by one with each success
 		}
-		<-turn.C // 50 a second, in turn
+		select {
+		case <-turn.C: // 50 a second, in turn
+		case <-s.Context().Done():
+		}
 		active.Add(-1)
 		done.Add(1)
 		return receiver.OK

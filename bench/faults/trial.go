@@ -11,9 +11,10 @@ import (
 
 // trial is a run of one fault: what a test is to the go command.
 type trial struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	name   string
+	command context.Context // ends when the command is interrupted
+	ctx     context.Context
+	cancel  context.CancelFunc
+	name    string
 
 	mu      sync.Mutex
 	failed  bool
@@ -21,7 +22,7 @@ type trial struct {
 }
 
 func newTrial(ctx context.Context, name string) *trial {
-	t := &trial{name: name}
+	t := &trial{command: ctx, name: name}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	return t
 }
@@ -100,8 +101,11 @@ func (t *trial) Fatal(args ...any) {
 // Fatalf is Fatal with a format.
 func (t *trial) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format, args...)) }
 
-// Log tells how the trial goes.
+// Log tells how the trial goes, which nobody wants to know of an interrupted one.
 func (t *trial) Log(args ...any) {
+	if t.command.Err() != nil {
+		return
+	}
 	fmt.Fprint(os.Stderr, t.name, ": ", fmt.Sprintln(args...))
 }
 

@@ -25,15 +25,19 @@ type work struct {
 
 // What a page may ask of the database, however much there is.
 const (
-	maxStatements = 40
+	maxStatements = 25
+	maxDays       = 200 // half of it is to find the oldest open delivery, once a minute
 	maxRows       = 15_000
-	maxScanned    = 200 // rows of a day that is hardly begun, which are read as they lie
+	maxScanned    = 2500 // rows of a day that is only begun, which are read as they lie
 )
 
 func (did work) hold(t *testing.T, page string) {
 	t.Helper()
 	if did.statements > maxStatements {
 		t.Errorf("%s runs %d statements, more than %d", page, did.statements, maxStatements)
+	}
+	if did.days > maxDays {
+		t.Errorf("%s opens %d days, more than %d", page, did.days, maxDays)
 	}
 	if did.rows > maxRows {
 		t.Errorf("%s reads %d rows, more than %d", page, did.rows, maxRows)
