@@ -15,13 +15,8 @@ import (
 type eventsView struct {
 	Fields  []field
 	Problem string // what is wrong with the filter
-	Events  fact[sentEvents]
+	Events  fact[listed[ledger.SentEvent]]
 	Pager   pager
-}
-
-type sentEvents struct {
-	Found []ledger.SentEvent
-	next  string
 }
 
 const eventsPageSize = 50
@@ -58,9 +53,8 @@ func (s *surface) eventsPage(w http.ResponseWriter, r *http.Request, q *request)
 		v.Problem = q.queryProblem(err)
 		return q.renderStatus(w, r, http.StatusBadRequest, "events", v)
 	}
-	v.Events = recall(r.Context(), s.memory, "events/"+typed.Encode(), func(ctx context.Context) (e sentEvents, err error) {
-		e.Found, e.next, err = s.Ledger.SentEvents(ctx, search)
-		return e, err
+	v.Events = recallList(r.Context(), s.memory, "events/"+typed.Encode(), func(ctx context.Context) ([]ledger.SentEvent, string, error) {
+		return s.Ledger.SentEvents(ctx, search)
 	})
 	v.Pager = pagerOf(r.URL, v.Events.Value.next)
 	return q.render(w, r, "events", v)

@@ -51,6 +51,20 @@ func recall[T any](ctx context.Context, m *memory, key string, read func(context
 	return f
 }
 
+// listed is a page of a list, newest first unless it says otherwise.
+type listed[T any] struct {
+	Found []T
+	next  string // cursor of the next page; empty: there is none
+}
+
+// recallList is recall of a page of a list.
+func recallList[T any](ctx context.Context, m *memory, key string, read func(context.Context) ([]T, string, error)) fact[listed[T]] {
+	return recall(ctx, m, key, func(ctx context.Context) (l listed[T], err error) {
+		l.Found, l.next, err = read(ctx)
+		return l, err
+	})
+}
+
 // patiently runs read until ctx ends, even if read does not heed it.
 func patiently[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
 	type answer struct {

@@ -21,22 +21,11 @@ func (s *surface) orderRoutes() []route {
 
 // ordersView lists orders, newest first.
 type ordersView struct {
-	Orders  fact[orderList]
+	Orders  fact[listed[orders.Order]]
 	Filters []field
 	Problem string
 	Pager   pager
 }
-
-type orderList struct {
-	found []orders.Order
-	next  string
-}
-
-// Found are the orders, newest first.
-func (l orderList) Found() []orders.Order { return l.found }
-
-// Empty reports whether the list was read and holds nothing.
-func (v ordersView) Empty() bool { return v.Orders.Fresh && len(v.Orders.Value.found) == 0 }
 
 const ordersPageSize = 50
 
@@ -73,9 +62,8 @@ func (s *surface) ordersPage(w http.ResponseWriter, r *http.Request, q *request)
 		}
 		f.Since = f.Since.Truncate(time.Second)
 	}
-	v.Orders = recall(r.Context(), s.memory, "orders/"+query.Encode(), func(ctx context.Context) (l orderList, err error) {
-		l.found, l.next, err = s.Ledger.Orders(ctx, f)
-		return l, err
+	v.Orders = recallList(r.Context(), s.memory, "orders/"+query.Encode(), func(ctx context.Context) ([]orders.Order, string, error) {
+		return s.Ledger.Orders(ctx, f)
 	})
 	v.Pager = pagerOf(r.URL, v.Orders.Value.next)
 	return q.render(w, r, "orders", v)

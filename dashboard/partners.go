@@ -14,17 +14,12 @@ const partnersPageSize = 50
 
 // partnersView lists the partners, and makes a new one.
 type partnersView struct {
-	Partners fact[partnerList]
+	Partners fact[listed[partners.Partner]]
 	Windows  fact[map[string]ledger.PartnerWindows]
 	Pager    pager
 	Fields   []field // of the form that creates one
 	Problem  string
 	Made     *partners.Account // just now: its secrets are shown this once
-}
-
-type partnerList struct {
-	found []partners.Partner
-	next  string
 }
 
 // partnerRow is one partner of the list.
@@ -48,9 +43,8 @@ func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *reques
 	cursor := r.URL.Query().Get("cursor")
 	together(
 		func() {
-			v.Partners = recall(ctx, s.memory, "partners/"+cursor, func(ctx context.Context) (l partnerList, err error) {
-				l.found, l.next, err = s.Ledger.Partners(ctx, cursor, partnersPageSize)
-				return l, err
+			v.Partners = recallList(ctx, s.memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
+				return s.Ledger.Partners(ctx, cursor, partnersPageSize)
 			})
 		},
 		func() {
@@ -71,7 +65,7 @@ func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *reques
 // Rows are the partners with what is known of their endpoints.
 func (v partnersView) Rows() []partnerRow {
 	var rows []partnerRow
-	for _, p := range v.Partners.Value.found {
+	for _, p := range v.Partners.Value.Found {
 		row := partnerRow{Partner: p, Href: partnerPath(p.Code), State: pill{"good", "active"}}
 		if p.Disabled {
 			row.State = pill{"bad", "disabled"}

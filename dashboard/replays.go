@@ -42,21 +42,10 @@ func (q *request) ReplaysPath() string { return q.surface.replaysPath() }
 
 // replaysView lists the replays that were started, newest first.
 type replaysView struct {
-	Replays fact[replayList]
+	Replays fact[listed[delivery.Replay]]
 	Pager   pager
 	Ready   []tab // searches that are one click away
 }
-
-type replayList struct {
-	found []delivery.Replay
-	next  string
-}
-
-// Found are the replays, newest first.
-func (l replayList) Found() []delivery.Replay { return l.found }
-
-// Empty reports whether the list was read and holds nothing.
-func (v replaysView) Empty() bool { return v.Replays.Fresh && len(v.Replays.Value.found) == 0 }
 
 const replaysPageSize = 50
 
@@ -68,9 +57,8 @@ func (s *surface) replaysPage(w http.ResponseWriter, r *http.Request, q *request
 		}
 	}
 	scope := q.scope()
-	list := recall(r.Context(), s.memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) (l replayList, err error) {
-		l.found, l.next, err = s.Ledger.ReplaysIn(ctx, scope, cursor, replaysPageSize)
-		return l, err
+	list := recallList(r.Context(), s.memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) ([]delivery.Replay, string, error) {
+		return s.Ledger.ReplaysIn(ctx, scope, cursor, replaysPageSize)
 	})
 	return q.render(w, r, "replays", replaysView{Replays: list, Pager: pagerOf(r.URL, list.Value.next), Ready: q.readyDrafts()})
 }
