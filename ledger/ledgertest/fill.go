@@ -3,7 +3,6 @@ package ledgertest
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"ledgerhook/ledger"
 	"ledgerhook/orders"
@@ -24,15 +21,16 @@ const (
 	fillPartners = 50
 	fillDays     = 29 // within the retention
 	fillChunk    = 5000
-	fillAttempts = 14 // of an exhausted delivery
-	fillOrders   = 4  // of a partner
+	fillMany     = 50_000 // from here on, to make the indexes at the end takes less time than to keep them
+	fillAttempts = 14     // of an exhausted delivery
+	fillOrders   = 8      // of a partner
 )
 
 // Fill puts n deliveries of the last 29 days into a migrated ledger that no
 // process has open, and that has had nothing yet: of 50 partners, some with
 // two endpoints, one of them failing and one paused; of every type and state
 // but those that are just under way; with their events, attempts, rollups,
-// idempotency keys, objects and some orders.
+// idempotency keys and objects; and some orders of every status with theirs.
 // What the ledger promises of its own counts holds. The same n gives the same
 // mixture.
 func Fill(ctx context.Context, o ledger.Options, n int) error {
@@ -44,6 +42,12 @@ func Fill(ctx context.Context, o ledger.Options, n int) error {
 	if err != nil {
 		return err
 	}
+	var indexes []string
+	if n >= fillMany {
+		if indexes, err = sink.dropIndexes(ctx); err != nil {
+			return errors.Join(err, sink.close(ctx))
+		}
+	}
 	start := f.now.AddDate(0, 0, -fillDays)
 	step := f.now.Sub(start) / time.Duration(n+1)
 	for i := range n {
@@ -52,6 +56,14 @@ func Fill(ctx context.Context, o ledger.Options, n int) error {
 			if err := f.flush(ctx, sink); err != nil {
 				return errors.Join(err, sink.close(ctx))
 			}
+		}
+	}
+	if err := f.moveOrders(ctx, sink); err != nil {
+		return errors.Join(err, sink.close(ctx))
+	}
+	for _, index := range indexes {
+		if err := sink.exec(ctx, index); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", index, err), sink.close(ctx))
 		}
 	}
 	return errors.Join(f.finish(ctx, sink), sink.close(ctx))
@@ -75,9 +87,10 @@ type filling struct {
 	random    *rand.Rand
 	now       time.Time
 	endpoints []*fillEndpoint
+	orders    []orders.Order
 	facts     map[fillFact]int64
 
-	events, keys, objects, deliveries, attempts [][]any
+	events, keys, objects, deliveries, attempts, changes [][]any
 }
 
 // register makes the partners and their endpoints in the ledger's own way.
@@ -119,7 +132,7 @@ func (f *filling) register(ctx context.Context, o ledger.Options) (err error) {
 	return nil
 }
 
-// order makes an order that waits for its payment.
+// order makes an order that awaits its payment.
 func (f *filling) order(ctx context.Context, l *ledger.Ledger, code string, i int) error {
 	price, err := orders.ParseAmount("25345.5")
 	if err != nil {
@@ -142,11 +155,59 @@ func (f *filling) order(ctx context.Context, l *ledger.Ledger, code string, i in
 	if err != nil {
 		return err
 	}
-	o, err := orders.NewOrder(c, q, banks, time.Hour)
+	o, err := orders.NewOrder(c, q, banks, 24*time.Hour)
 	if err == nil {
-		_, _, err = l.CreateOrder(ctx, o)
+		o, _, err = l.CreateOrder(ctx, o)
 	}
+	f.orders = append(f.orders, o)
 	return err
+}
+
+// fillMoves are what the orders of a partner become, one after the other.
+var fillMoves = [fillOrders][]orders.Status{
+	{}, {orders.StatusFail}, {orders.StatusPaymentCompleted}, {orders.StatusError},
+	{orders.StatusPaymentCompleted, orders.StatusProcessingTokenTransfer},
+	{orders.StatusPaymentCompleted, orders.StatusProcessingTokenTransfer, orders.StatusError},
+	{orders.StatusPaymentCompleted, orders.StatusProcessingTokenTransfer, orders.StatusSuccess},
+	{orders.StatusPaymentCompleted, orders.StatusProcessingTokenTransfer, orders.StatusSuccess},
+}
+
+// moveOrders lets orders become what they are, and notifies of it.
+func (f *filling) moveOrders(ctx context.Context, sink fillSink) error {
+	for i, o := range f.orders {
+		moves := fillMoves[i%fillOrders]
+		for _, to := range moves {
+			from := o.Status
+			next, _, err := o.Transition(to, orders.TransitionInput{})
+			if err != nil {
+				return err
+			}
+			event, err := orders.UpdatedEvent(next, from)
+			if err != nil {
+				return err
+			}
+			f.notify(f.endpointOf(o.PartnerCode), event, fmt.Sprintf("%s\n%d", next.ID, next.Sequence), event.CreatedAt)
+			f.changes = append(f.changes, []any{next.ID, next.Sequence, string(from), string(to), "a token", "", event.ID, next.UpdatedAt.UnixMicro()})
+			if to.Final() {
+				f.count(o.PartnerCode, "order_"+string(to), next.UpdatedAt.UnixMicro())
+			}
+			o = next
+		}
+		if len(moves) == 0 {
+			continue
+		}
+		f.objects = append(f.objects, []any{o.PartnerCode, string(webhook.CashoutOrderUpdated), o.ExternalOrderID, string(o.Status), f.events[len(f.events)-1][0], o.UpdatedAt.UnixMicro()})
+		if err := sink.exec(ctx, fmt.Sprintf("UPDATE orders SET status = '%s', sequence = %d, paid_amount = %d, updated_at = %d WHERE id = '%s'",
+			o.Status, o.Sequence, o.PaidAmount, o.UpdatedAt.UnixMicro(), o.ID)); err != nil {
+			return err
+		}
+	}
+	return f.flush(ctx, sink)
+}
+
+// endpointOf is the first endpoint of a partner.
+func (f *filling) endpointOf(partner string) *fillEndpoint {
+	return f.endpoints[slices.IndexFunc(f.endpoints, func(e *fillEndpoint) bool { return e.partner == partner })]
 }
 
 // id is an id of the time at.
@@ -174,13 +235,18 @@ func (f *filling) deliver(at time.Time, i int) {
 	if typ.IDField != typ.SubjectField {
 		subject = fmt.Sprintf("card_%d", i/20)
 	}
-	eventID, id, created := f.id(webhook.EventPrefix, at), f.id(webhook.DeliveryPrefix, at), at.UnixMicro()
-	f.events = append(f.events, []any{eventID, e.partner, string(typ.Type), object, subject, status, []byte(typ.Example), "key_1", "rsa,standard",
+	event := webhook.Event{ID: f.id(webhook.EventPrefix, at), Type: typ.Type, ObjectID: object, Subject: subject, Status: status, Data: []byte(typ.Example)}
+	f.notify(e, event, fmt.Sprintf("%s|%s|%s|%d", typ.Type, object, status, at.Unix()), at)
+	f.objects = append(f.objects, []any{e.partner, string(typ.Type), object, status, event.ID, at.UnixMicro()})
+}
+
+// notify makes an event's row and its delivery.
+func (f *filling) notify(e *fillEndpoint, event webhook.Event, key string, at time.Time) {
+	id, created := f.id(webhook.DeliveryPrefix, at), at.UnixMicro()
+	f.events = append(f.events, []any{event.ID, e.partner, string(event.Type), event.ObjectID, event.Subject, event.Status, []byte(event.Data), "key_1", "rsa,standard",
 		false, false, false, created})
-	key := fmt.Sprintf("%s|%s|%s|%d", typ.Type, object, status, at.Unix())
 	digest := sha256.Sum256([]byte(key))
-	f.keys = append(f.keys, []any{e.partner, key, eventID, digest[:], created})
-	f.objects = append(f.objects, []any{e.partner, string(typ.Type), object, status, eventID, created})
+	f.keys = append(f.keys, []any{e.partner, key, event.ID, digest[:], created})
 	e.sequence++
 	f.count(e.partner, "created", created)
 
@@ -200,7 +266,7 @@ func (f *filling) deliver(at time.Time, i int) {
 	if end.attempts > 0 {
 		lane = 1
 	}
-	f.deliveries = append(f.deliveries, []any{id, eventID, e.id, e.partner, string(typ.Type), object, int64(e.sequence), string(end.state), reason,
+	f.deliveries = append(f.deliveries, []any{id, event.ID, e.id, e.partner, string(event.Type), event.ObjectID, int64(e.sequence), string(end.state), reason,
 		int64(end.attempts + 1), end.attempts, "first", "retry", "", lane, due, nil, last.at, "", last.outcome, last.status, last.class,
 		created, finished, last.first, last.at, last.took})
 }
@@ -297,8 +363,9 @@ func (f *filling) flush(ctx context.Context, sink fillSink) error {
 	insert("attempts", columns(`delivery_id number id trigger started_at dns_us connect_us tls_us first_byte_us total_us peer_ip
 			tls_version tls_not_after request_headers outcome status_code error_class error_detail response_headers response_body truncated
 			key_id worker_id next_at next_reason`), f.attempts)
+	insert("order_changes", columns("order_id sequence from_status to_status actor reason event_id at"), f.changes)
 	tables.Wait()
-	f.events, f.keys, f.objects, f.deliveries, f.attempts = nil, nil, nil, nil, nil
+	f.events, f.keys, f.objects, f.deliveries, f.attempts, f.changes = nil, nil, nil, nil, nil, nil
 	return err
 }
 
@@ -326,87 +393,3 @@ func (f *filling) finish(ctx context.Context, sink fillSink) error {
 	}
 	return errors.Join(err, sink.exec(ctx, "ANALYZE"))
 }
-
-// fillSink takes rows in bulk, of several tables at once.
-type fillSink interface {
-	insert(ctx context.Context, table string, columns []string, rows [][]any) error
-	exec(ctx context.Context, statement string) error
-	close(ctx context.Context) error
-}
-
-func openSink(ctx context.Context, o ledger.Options) (fillSink, error) {
-	if o.DatabaseURL == "" {
-		db, err := sql.Open("sqlite", o.DataDir+"/ledger.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=cache_size(-200000)")
-		if err == nil {
-			db.SetMaxOpenConns(1) // one writer
-		}
-		return sqliteSink{db}, err
-	}
-	s := postgresSink{make(chan *pgx.Conn, fillConns)}
-	for range fillConns {
-		conn, err := pgx.Connect(ctx, o.DatabaseURL)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("reach the ledger: %w", err), s.close(ctx))
-		}
-		s.idle <- conn
-		if _, err := conn.Exec(ctx, "SET synchronous_commit = off"); err != nil {
-			return nil, errors.Join(err, s.close(ctx))
-		}
-	}
-	return s, nil
-}
-
-// fillConns is how many tables of PostgreSQL are filled at once.
-const fillConns = 3
-
-type postgresSink struct{ idle chan *pgx.Conn }
-
-func (s postgresSink) insert(ctx context.Context, table string, columns []string, rows [][]any) error {
-	conn := <-s.idle
-	defer func() { s.idle <- conn }()
-	if _, err := conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows)); err != nil {
-		return fmt.Errorf("fill %s: %w", table, err)
-	}
-	return nil
-}
-
-func (s postgresSink) exec(ctx context.Context, statement string) error {
-	conn := <-s.idle
-	defer func() { s.idle <- conn }()
-	_, err := conn.Exec(ctx, statement)
-	return err
-}
-
-func (s postgresSink) close(ctx context.Context) (err error) {
-	for range len(s.idle) {
-		err = errors.Join(err, (<-s.idle).Close(ctx))
-	}
-	return err
-}
-
-type sqliteSink struct{ db *sql.DB }
-
-// insertRows is how many rows one statement inserts.
-const insertRows = 50
-
-func (s sqliteSink) insert(ctx context.Context, table string, columns []string, rows [][]any) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
-	for group := range slices.Chunk(rows, insertRows) {
-		statement := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Repeat(row+", ", len(group)-1) + row
-		if _, err := tx.ExecContext(ctx, statement, slices.Concat(group...)...); err != nil {
-			return errors.Join(fmt.Errorf("fill %s: %w", table, err), tx.Rollback())
-		}
-	}
-	return tx.Commit()
-}
-
-func (s sqliteSink) exec(ctx context.Context, statement string) error {
-	_, err := s.db.ExecContext(ctx, statement)
-	return err
-}
-
-func (s sqliteSink) close(context.Context) error { return s.db.Close() }
