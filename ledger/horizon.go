@@ -70,15 +70,18 @@ func soon(until time.Time) time.Time {
 	return until
 }
 
-// near is where to look first for the newest rows below an id: empty for
-// everywhere at once.
-func (l *Ledger) near(prefix, below string) string {
+// near is the id from which on to look first for the newest rows between two
+// ids. It is from where that is no help: from is near, or days cost nothing.
+func (l *Ledger) near(prefix, below, from string) string {
 	at := webhook.IDTime(prefix, below)
 	if l.Embedded() || at.IsZero() {
-		return ""
+		return from
 	}
 	if now := time.Now(); at.After(now) {
 		at = now
+	}
+	if from >= webhook.TimeBound(prefix, at.Add(-2*nearby)) {
+		return from
 	}
 	return webhook.TimeBound(prefix, at.Add(-nearby))
 }
@@ -86,7 +89,7 @@ func (l *Ledger) near(prefix, below string) string {
 // nearFirst reads the newest rows below an id, from an id on: first those
 // nearby, then, if these were not enough, all.
 func (l *Ledger) nearFirst(prefix, below string, read func(from string) (enough bool, err error)) error {
-	if from := l.near(prefix, below); from != "" {
+	if from := l.near(prefix, below, prefix); from != prefix {
 		if enough, err := read(from); enough || err != nil {
 			return err
 		}

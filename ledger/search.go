@@ -124,7 +124,7 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 func (l *Ledger) along(ctx context.Context, q DeliveryQuery, p path) (found []FoundDelivery, bound string, at time.Time, err error) {
 	if !p.point {
 		near := p
-		near.from = max(p.from, l.near(webhook.DeliveryPrefix, before(q.Cursor, q.Until, webhook.DeliveryPrefix)))
+		near.from = l.near(webhook.DeliveryPrefix, before(q.Cursor, q.Until, webhook.DeliveryPrefix), p.from)
 		if bound, at, err = l.bound(ctx, q, near, "", nearRows); err != nil {
 			return nil, "", at, err
 		}
