@@ -188,9 +188,9 @@ func (k *Keeper) requeueLost(ctx context.Context) (int, error) {
 // got lost.
 const claimedLong = 30 * time.Second
 
-// recoverAtOnce is how many records are on their way at once, so that the
-// ledger takes many in one transaction.
-const recoverAtOnce = 64
+// recoverAtOnce is how many records are on their way at once: as many as the
+// ledger takes in one transaction.
+const recoverAtOnce = 128
 
 // recoverAbandoned records an unknown outcome for what nobody is sending any
 // more, which makes it due at once.
