@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
@@ -44,35 +42,17 @@ func (s *surface) receiverAdvice(ctx context.Context, q *request, endpointID str
 
 // storedTexts are the sentences that the ledger keeps in English, with %s for
 // what stands in them.
-var storedTexts = []string{
+var storedTexts = sayingsOf(
 	words("attempt %s of %s, the answer asked to wait %s"), words("attempt %s of %s, %s after the last"),
 	words("all %s attempts of the schedule are used"), words("a test is sent once"), words("the attempt's outcome is unknown: sent again at once"),
 	words("cancelled by an operator"), words("cancelled by the partner"), words("its endpoint was removed"), words("expired"),
 	words("the endpoint answered 410 Gone twice in a row"), words("no delivery has succeeded for 5 days and %s have failed"),
 	words("%s attempts in a row failed"), words("%s of %s attempts within %s failed"), words("the probe failed"), words("opened by hand: %s"),
-}
-
-// storedShapes match storedTexts.
-var storedShapes = func() (shapes []*regexp.Regexp) {
-	for _, text := range storedTexts {
-		shapes = append(shapes, regexp.MustCompile("(?s)^"+strings.ReplaceAll(regexp.QuoteMeta(text), "%s", "(.+?)")+"$"))
-	}
-	return shapes
-}()
+)
 
 // Stored is a sentence of the ledger in the language of who asks, as far as it
 // is a known one.
 func (q *request) Stored(sentence string) told {
-	for i, shape := range storedShapes {
-		found := shape.FindStringSubmatch(sentence)
-		if found == nil {
-			continue
-		}
-		var values []any
-		for _, value := range found[1:] {
-			values = append(values, value)
-		}
-		return told{Text: q.T(storedTexts[i], values...)}
-	}
-	return told{Text: sentence, English: q.Locale != english}
+	text, known := q.translated(storedTexts, sentence)
+	return told{Text: text, English: !known && q.Locale != english}
 }

@@ -48,7 +48,8 @@ func TestAdviceIsInTheLanguageOfThePage(t *testing.T) {
 			t.Errorf("%s: %q, want %q", locale, got, want)
 		}
 	}
-	for i, text := range storedTexts {
+	for i, stored := range storedTexts {
+		text := stored.text
 		var values []any
 		for range len(verbs(text)) {
 			values = append(values, "7")

@@ -52,14 +52,19 @@ type otherDelivery struct {
 // maxHistory is how many audit entries of a delivery are shown.
 const maxHistory = 50
 
+// deliveryAt is the delivery of the path with its attempts, if who asks may see
+// it.
+func (s *surface) deliveryAt(r *http.Request, q *request) (d ledger.FoundDelivery, attempts []webhook.Attempt, err error) {
+	if d, err = s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id")); err == nil {
+		attempts, err = s.Ledger.Attempts(r.Context(), d.ID)
+	}
+	return d, attempts, err
+}
+
 // deliveryPage shows one delivery. Only the delivery itself must be read; what
 // stands beside it may be missing.
 func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *request) error {
-	d, err := s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	attempts, err := s.Ledger.Attempts(r.Context(), d.ID)
+	d, attempts, err := s.deliveryAt(r, q)
 	if err != nil {
 		return err
 	}

@@ -579,3 +579,18 @@ func TestTheAuditPageTellsWhetherTheChainIsWhole(t *testing.T) {
 		c.want(200, "GET", "/ops/audit", nil, "Broken at aud_", "it was changed after it was written")
 	})
 }
+
+func TestAnInvitationThatHasExpiredIsClosed(t *testing.T) {
+	onSQLite(t, func(t *testing.T, h *house) {
+		h.Partner(t, "acme")
+		token, hash := partners.NewPageToken()
+		made := time.Now().Add(-partners.InviteLife - time.Hour)
+		i := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: "acme", Role: partners.RoleDeveloper, CreatedAt: made, ExpiresAt: made.Add(partners.InviteLife)}
+		if err := h.CreateInvite(t.Context(), hash, i, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		b := h.browse(t, h.portal)
+		b.want(410, "GET", "/portal/invite/"+token, nil, "This link does not work any more", "Ask whoever sent it for a new one")
+		b.want(410, "POST", "/portal/invite/"+token, form("username", "eve", "name", "Eve", "password", "eve's own words", "again", "eve's own words"), "This link does not work any more")
+	})
+}

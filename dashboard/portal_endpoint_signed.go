@@ -56,11 +56,7 @@ func signedPath(base, deliveryID string) string {
 func (s *surface) keyID() string { return signer.KeyID(s.Key) }
 
 func (s *surface) signedPage(w http.ResponseWriter, r *http.Request, q *request) error {
-	d, err := s.Ledger.SeenDelivery(r.Context(), q.scope(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	attempts, err := s.Ledger.Attempts(r.Context(), d.ID)
+	d, attempts, err := s.deliveryAt(r, q)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,6 @@ type saying struct {
 	shape *regexp.Regexp
 }
 
-func newSaying(text string) saying {
-	shape := regexp.QuoteMeta(text)
-	return saying{text, regexp.MustCompile(`(?s)^` + strings.ReplaceAll(shape, "%s", "(.+?)") + `$`)}
-}
-
 // sayings are tried in their order.
 var sayings = sayingsOf(
 	// What is wrong with a URL.
@@ -59,7 +54,25 @@ var sayings = sayingsOf(
 
 func sayingsOf(list ...string) (all []saying) {
 	for _, text := range list {
-		all = append(all, newSaying(text))
+		shape := strings.ReplaceAll(regexp.QuoteMeta(text), "%s", "(.+?)")
+		all = append(all, saying{text, regexp.MustCompile("(?s)^" + shape + "$")})
 	}
 	return all
+}
+
+// translated is what was said in the language of who asks; known is false if
+// it is none of the sayings.
+func (q *request) translated(all []saying, said string) (text string, known bool) {
+	for _, s := range all {
+		found := s.shape.FindStringSubmatch(said)
+		if found == nil {
+			continue
+		}
+		var values []any
+		for _, value := range found[1:] {
+			values = append(values, value)
+		}
+		return q.T(s.text, values...), true
+	}
+	return said, false
 }

@@ -38,7 +38,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 		}
 		return r.ID
 	},
-	"people": func(t *testing.T, s *stage, code string) string { return s.person(t, code) },
+	"people": func(t *testing.T, s *stage, code string) string { return s.person(t, code, partners.RoleViewer).ID },
 	"invites": func(t *testing.T, s *stage, code string) string {
 		_, hash := partners.NewPageToken()
 		i := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: code, Role: partners.RoleViewer, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
@@ -50,7 +50,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 	"sessions": func(t *testing.T, s *stage, code string) string {
 		_, hash := partners.NewPageToken()
 		now := time.Now()
-		session := partners.Session{ID: webhook.NewID("ses_"), PersonID: s.person(t, code), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
+		session := partners.Session{ID: webhook.NewID("ses_"), PersonID: s.person(t, code, partners.RoleViewer).ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
 		if err := s.Ledger.StartSession(t.Context(), hash, session, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
 			t.Fatal(err)
 		}
@@ -60,21 +60,6 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 
 // nobodys are wildcards of what belongs to no partner.
 var nobodys = []string{"static", "invite", "catalogue"}
-
-func (s *stage) person(t *testing.T, code string) string {
-	t.Helper()
-	_, hash := partners.NewPageToken()
-	by := partners.AuditEntry{Actor: "test", Action: "test"}
-	i := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: code, Role: partners.RoleViewer, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
-	if err := s.Ledger.CreateInvite(t.Context(), hash, i, by); err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Ledger.AcceptInvite(t.Context(), hash, partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: strings.ToLower(webhook.NewID("u")), Name: "Theirs", CreatedAt: time.Now()}, "unusable", time.Now(), by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.ID
-}
 
 var wildcard = regexp.MustCompile(`/(\w+)/\{\w+\}`)
 

@@ -27,14 +27,6 @@ func (q *request) say(refusal string) string {
 	if sentence, ok := problems[refusal]; ok {
 		return q.T(sentence)
 	}
-	for _, s := range sayings {
-		if said := s.shape.FindStringSubmatch(refusal); said != nil {
-			args := make([]any, len(said)-1)
-			for i, arg := range said[1:] {
-				args[i] = arg
-			}
-			return q.T(s.text, args...)
-		}
-	}
-	return refusal
+	said, _ := q.translated(sayings, refusal)
+	return said
 }

@@ -76,26 +76,34 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	return s
 }
 
+// person makes somebody, an operator if the partner is empty.
+func (s *stage) person(t *testing.T, partner string, role partners.Role) partners.Person {
+	t.Helper()
+	_, hash := partners.NewPageToken()
+	now := time.Now()
+	invite := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: partner, Role: role, InvitedBy: "test", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+	if err := s.Ledger.CreateInvite(t.Context(), hash, invite, byTest); err != nil {
+		t.Fatal(err)
+	}
+	person := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: strings.ToLower(webhook.NewID("u")), Name: "Somebody", PartnerCode: partner, Role: role, CreatedAt: now}
+	person, err := s.Ledger.AcceptInvite(t.Context(), hash, person, "unusable", now, byTest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return person
+}
+
+var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
+
 // signIn makes a person and returns a client that is signed in as him; an
 // empty partner makes an operator.
 func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.Client {
 	t.Helper()
-	person := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: strings.ToLower(webhook.NewID("u")), Name: "Somebody", PartnerCode: partner, Role: role, CreatedAt: time.Now()}
-	invite := partners.Invite{ID: webhook.NewID("inv_"), PartnerCode: partner, Role: role, InvitedBy: "test", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
-	link, linkHash := partners.NewPageToken()
-	_ = link
-	by := partners.AuditEntry{At: time.Now(), Actor: "test", Action: "test"}
-	if err := s.Ledger.CreateInvite(t.Context(), linkHash, invite, by); err != nil {
-		t.Fatal(err)
-	}
-	person, err := s.Ledger.AcceptInvite(t.Context(), linkHash, person, "unusable", time.Now(), by)
-	if err != nil {
-		t.Fatal(err)
-	}
+	person := s.person(t, partner, role)
 	token, hash := partners.NewPageToken()
 	now := time.Now()
 	session := partners.Session{ID: webhook.NewID("ses_"), PersonID: person.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(partners.SessionLife)}
-	if err := s.Ledger.StartSession(t.Context(), hash, session, by); err != nil {
+	if err := s.Ledger.StartSession(t.Context(), hash, session, byTest); err != nil {
 		t.Fatal(err)
 	}
 	name := "ledgerhook_ops"
