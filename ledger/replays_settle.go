@@ -17,13 +17,14 @@ const (
 )
 
 // StopFailingReplays implements delivery.Replays. Only deliveries that a
-// replay made since it last went on are judged.
+// replay made since it last went on are judged. One whose worker died is not:
+// its outcome is unknown and says nothing of the receiver.
 func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	newest := ` FROM (SELECT new_id, outcome FROM replay_items WHERE replay_id = r.id AND new_id <> '' AND new_id > r.judge_after
 		ORDER BY new_id DESC LIMIT ?) AS n LEFT JOIN deliveries d ON d.id = n.new_id WHERE `
 	failing := map[string]string{}
-	t := new(text).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome <> ''), "+
-		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome <> '' AND d.state <> 'delivered') "+
+	t := new(text).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
+		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome NOT IN ('', 'unknown') AND d.state <> 'delivered') "+
 		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
 	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var id string

@@ -147,6 +147,24 @@ func TestAReplayThatStoppedItselfIsJudgedAfresh(t *testing.T) {
 	})
 }
 
+func TestAReplayGoesOnAlthoughItsWorkerDied(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		wide(t, b, 40)
+		exhaust(t, b, 50)
+		r := replay(t, b, delivery.MaxReplayRate)
+		step(t, b)
+		tickets := b.Tickets()
+		sendAtOnce(t, b, tickets[:10], ok, delivered)
+		sendAtOnce(t, b, tickets[10:], webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now().Add(time.Hour)))
+		if err := b.StopFailingReplays(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, _ = progressOf(t, b, r.ID)
+		same(t, "state", r.State, delivery.ReplayRunning)
+	})
+}
+
 func TestAReplayIsMovedWithinOneStepAndKeepsItsRate(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")

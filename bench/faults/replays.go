@@ -107,11 +107,11 @@ func killedAmidReplay(s *scene, _ fault) {
 		return f.answer(got)
 	})
 	s.Cleanup(g.release) // before its server closes, which waits for its requests
-	n, many := pick(s.size, 60, 3000), pick(s.size, 5, 50)
+	n, many := pick(s.size, 60, 1000), pick(s.size, 5, 50)
 	s.post(p, n)
-	s.api().Await(p.Code, limit)
+	s.api().Await(p.Code, 5*limit) // a window does not grow with refusals
 	f.well.Store(true)
-	r := s.startReplay(p, pick(s.size, 20, 500))
+	r := s.startReplay(p, pick(s.size, 20, 200))
 	stage.Eventually(s, limit, "a third of it has been taken", func() bool { return p.Has() >= n/3 })
 	g.shut()
 	stage.Eventually(s, limit, fmt.Sprint(many, " requests are on their way"), func() bool { return g.holds() >= many })
