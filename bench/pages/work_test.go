@@ -51,7 +51,7 @@ func (did work) hold(t *testing.T, page string) {
 func (w *world) work(store *stage.Store) map[string]work {
 	w.t.Helper()
 	w.start(w.address + "&options=" + strings.ReplaceAll(url.QueryEscape(explained), "+", "%20"))
-	marker, err := sql.Open("pgx", w.address)
+	marker, err := sql.Open("pgx", w.address) // the ledger has registered it
 	if err != nil {
 		w.t.Fatal(err)
 	}
