@@ -139,3 +139,17 @@ func FuzzReadCapture(f *testing.F) {
 		}
 	})
 }
+
+func TestARequestIsReadBeforeItIsSigned(t *testing.T) {
+	unsigned := []byte(`{"partnerCode":"P1","userEmail":"a@example.com"}`)
+	r, err := ReadUnsigned(OpAccessToken, unsigned)
+	if err != nil || r.Candidates("k")[0] != "P1|a@example.com|k" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := ReadRequest(OpAccessToken, unsigned); err == nil {
+		t.Error("a request without a signature is taken as one")
+	}
+	if _, err := ReadUnsigned(OpAccessToken, []byte(`{"partnerCode":"P1"}`)); err == nil {
+		t.Error("what else is required may be left out")
+	}
+}

@@ -45,6 +45,15 @@ type Number struct {
 // first, then what is missing or has the wrong format. Limits and meanings of
 // values are not judged here, nor is the signature, see Verify.
 func ReadRequest(op Operation, body []byte) (Request, error) {
+	return readRequest(op, body, true)
+}
+
+// ReadUnsigned is ReadRequest of a body that may still lack its signature.
+func ReadUnsigned(op Operation, body []byte) (Request, error) {
+	return readRequest(op, body, false)
+}
+
+func readRequest(op Operation, body []byte, signed bool) (Request, error) {
 	wanted, known := requestMembers[op]
 	if !known {
 		return Request{}, fmt.Errorf("there is no partner operation %q", op)
@@ -60,6 +69,7 @@ func ReadRequest(op Operation, body []byte) (Request, error) {
 		}
 	}
 	for _, m := range wanted {
+		m.required = m.required && (signed || m.into(&r) != &r.Signature)
 		if err := m.check(*m.into(&r), sent); err != nil {
 			return Request{}, err
 		}

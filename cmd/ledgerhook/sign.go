@@ -120,11 +120,7 @@ that the body holds already is replaced.`,
 
 // requestText is the text to sign for body, whether or not it is signed yet.
 func requestText(op signer.Operation, body []byte, secretKey string) (string, error) {
-	complete, err := setSignature(body, "to be made")
-	if err != nil {
-		return "", err
-	}
-	request, err := signer.ReadRequest(op, complete)
+	request, err := signer.ReadUnsigned(op, body)
 	if err != nil {
 		return "", fmt.Errorf("the request: %w", err)
 	}
