@@ -85,6 +85,7 @@ type Dashboard struct {
 	memory  *memory
 	hub     *hub
 	mailbox *partners.Mailbox
+	checks  *web.Limiter // of signatures in the portal, by partner
 	chain   chainWatch
 	started time.Time
 }
@@ -95,7 +96,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.Ledger == nil || o.Box == nil || o.Key == nil || o.Guard == nil || o.Resolver == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
 		return nil, errors.New("make the pages: an option is missing")
 	}
-	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), started: time.Now()}
+	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), started: time.Now()}
 	var err error
 	if d.assets, err = loadAssets(); err != nil {
 		return nil, fmt.Errorf("load the pages' assets: %w", err)

@@ -205,12 +205,6 @@ func deliveriesOf(code string, state webhook.State) string {
 	return "/ops/deliveries?" + query.Encode()
 }
 
-// portalHome leads to what needs the partner's attention.
-func (s *surface) portalHome(w http.ResponseWriter, r *http.Request, _ *request) error {
-	http.Redirect(w, r, s.base+"/deliveries", http.StatusSeeOther)
-	return nil
-}
-
 // percent spells a share of all to a tenth, never rounded up to all of it.
 func percent(part, all int64) string {
 	if all == 0 {

@@ -41,8 +41,9 @@ func (s *surface) opsRoutes() []route {
 
 // portalRoutes are the partners' pages.
 func (s *surface) portalRoutes() []route {
-	return append(slices.Concat(s.sharedRoutes(), s.endpointRoutes(), s.secretRoutes()),
+	return append(slices.Concat(s.sharedRoutes(), s.verifyRoutes(), s.endpointRoutes(), s.secretRoutes()),
 		route{"GET /portal", mayRead, s.portalHome},
+		route{"GET /portal/catalogue", mayRead, s.cataloguePage},
 	)
 }
 

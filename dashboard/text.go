@@ -21,7 +21,7 @@ type texts map[string]translation
 type translation struct{ vi, zh string }
 
 // allTexts is every catalogue; each is a file text_*.go of its own.
-var allTexts = joinTexts(shellTexts, peopleTexts, deliveriesTexts, replaysTexts, endpointsTexts, secretsTexts, adviceTexts, findingTexts)
+var allTexts = joinTexts(shellTexts, peopleTexts, deliveriesTexts, replaysTexts, endpointsTexts, secretsTexts, adviceTexts, findingTexts, homeTexts, verifyTexts, catalogueTexts)
 
 func joinTexts(lists ...texts) texts {
 	all := texts{}

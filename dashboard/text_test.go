@@ -16,6 +16,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/signer"
+	"ledgerhook/webhook"
 )
 
 // Whatever a partner reads is there in all three languages, and nothing is
@@ -23,7 +24,7 @@ import (
 func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 	used := textsInTemplates(t)
 	maps.Copy(used, textsInCode(t))
-	for _, text := range slices.Concat(delivery.AdviceTexts(), signer.FindingTexts()) {
+	for _, text := range slices.Concat(delivery.AdviceTexts(), signer.FindingTexts(), catalogTexts(webhook.Catalog)) {
 		used[text] = "a package below"
 	}
 	for text, where := range used {
@@ -46,6 +47,22 @@ func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 			t.Errorf("%q is translated and not used", text)
 		}
 	}
+}
+
+// catalogTexts are what the catalogue of types says.
+func catalogTexts(catalog []webhook.EventType) (all []string) {
+	var of func([]webhook.Field)
+	of = func(fields []webhook.Field) {
+		for _, f := range fields {
+			all = append(all, f.Doc)
+			of(f.Members)
+		}
+	}
+	for _, e := range catalog {
+		all = append(all, e.Title)
+		of(e.Fields)
+	}
+	return all
 }
 
 var verb = regexp.MustCompile(`%[a-z]`)

@@ -1,0 +1,105 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rsa"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+)
+
+// signingView is what a request of the partner's signs.
+type signingView struct {
+	Operation signer.Operation
+	Problem   string
+	English   bool   // Problem names a field in English
+	Text      string // what is signed, with a word in place of the secretKey
+	Checks    []verifyCheck
+}
+
+// secretPlace stands where a secretKey belongs in a text that is shown.
+const secretPlace = "{secretKey}"
+
+// verifyRequest shows what a request signs and checks its signature.
+func (s *surface) verifyRequest(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := s.readChecker(r, q); err != nil {
+		return err
+	}
+	var v verifyView
+	g := &v.Signing
+	if g.Operation = signer.Operation(r.PostForm.Get("operation")); !slices.Contains(signer.Operations, g.Operation) {
+		g.Operation, g.Problem = signer.OpAccessToken, q.T("Choose one of the operations.")
+	} else if v.Body, g.Problem = q.pasted(r, "body", maxPastedHeaders*2); g.Problem == "" {
+		s.explainRequest(r.Context(), q, v.Body, g)
+	}
+	status := http.StatusOK
+	if g.Problem != "" {
+		status = http.StatusBadRequest
+	}
+	return s.showVerify(w, r, q, status, v)
+}
+
+func (s *surface) explainRequest(ctx context.Context, q *request, body string, g *signingView) {
+	request, err := signer.ReadUnsigned(g.Operation, []byte(body))
+	if err != nil {
+		g.Problem, g.English = err.Error(), q.Locale != english
+		return
+	}
+	g.Text = request.Candidates(secretPlace)[0]
+	if request.PartnerCode != q.User.PartnerCode {
+		g.Checks = append(g.Checks, verifyCheck{"partnerCode", pill{"bad", words("wrong")}, q.T("Yours is %s.", q.User.PartnerCode)})
+	}
+	row := verifyCheck{Name: q.T("RSA signature"), Result: pill{"idle", words("not signed yet")}, Says: q.T("Sign the text with your private key: PKCS#1 v1.5 and SHA-256, in base64.")}
+	if request.Signature != "" {
+		row = s.judgeRequest(ctx, q, request)
+	}
+	g.Checks = append(g.Checks, row)
+}
+
+// judgeRequest checks a request's signature with the partner's own keys.
+func (s *surface) judgeRequest(ctx context.Context, q *request, request signer.Request) verifyCheck {
+	row := verifyCheck{Name: q.T("RSA signature"), Result: pill{"warn", words("not known just now")}, Says: q.T("Your keys cannot be read just now.")}
+	account, err := patiently(ctx, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, q.User.PartnerCode) })
+	if err != nil {
+		return row
+	}
+	secret, err := s.Box.Open(account.SealPurpose(), account.SealedSecret)
+	if err != nil {
+		return row
+	}
+	keys, err := publicKeys(account, q)
+	if err != nil {
+		return row
+	}
+	if request.Verify(string(secret), keys...) != nil {
+		found := request.Explain(string(secret), keys[0])
+		row.Result, row.Says = pill{"bad", words("wrong")}, q.T(found.Text, found.Values...)
+		return row
+	}
+	row.Result, row.Says = pill{"good", words("right")}, q.T("Signed with your key %s.", signer.KeyID(keys[0]))
+	if request.Verify(string(secret), keys[0]) != nil {
+		row.Says = q.T("Signed with your key from before the change of keys; it verifies until %s.", formatTime(account.OldKeyUntil))
+	}
+	return row
+}
+
+// publicKeys are the keys that verify the partner's requests, the present one
+// first.
+func publicKeys(account partners.Partner, q *request) (keys []*rsa.PublicKey, err error) {
+	texts := [][]byte{account.PublicKey}
+	if account.OldKeyUntil.After(q.Now) {
+		texts = append(texts, account.OldPublicKey)
+	}
+	for _, text := range texts {
+		key, err := signer.ParsePublicKey(text)
+		if err != nil {
+			return nil, errors.New("the partner's public key cannot be read: " + strings.TrimSpace(err.Error()))
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
