@@ -48,7 +48,10 @@ func (s *surface) renderError(w http.ResponseWriter, r *http.Request, status int
 		known = failures[http.StatusInternalServerError]
 	}
 	secureHeaders(w.Header())
-	v := errorView{Status: status, Title: q.T(known[0]), Advice: q.T(known[1]), Detail: e.Message, Fields: e.Fields}
+	v := errorView{Status: status, Title: q.T(known[0]), Advice: q.T(known[1]), Detail: q.say(e.Message)}
+	for _, f := range e.Fields {
+		v.Fields = append(v.Fields, webhook.FieldError{Field: f.Field, Detail: q.say(f.Detail)})
+	}
 	if status == http.StatusNotFound && !strings.Contains(r.Pattern, " ") || status == http.StatusMethodNotAllowed {
 		v.Detail = "" // nothing was matched: the title says it all
 	}

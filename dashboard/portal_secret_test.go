@@ -105,6 +105,17 @@ func TestASecretIsMadeShownOnceActivatedAndTheOldOneRevoked(t *testing.T) {
 	})
 }
 
+func TestAFormWithoutItsTokenIsRefusedInThePagesLanguage(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	e := s.bench.Endpoint(t, "acme", 8)
+	c := s.signIn(t, "acme", partners.RoleDeveloper)
+	resp, body := ask(t, c, "POST", s.portal.URL+"/portal/endpoints/"+e.ID+"/remove", nil, "Accept-Language", "vi")
+	if resp.StatusCode != 400 || !strings.Contains(body, "hãy tải lại trang") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
 func TestElevenPendingSecretsAreTooMany(t *testing.T) {
 	s := newStage(t)
 	s.bench.Partner(t, "acme")
