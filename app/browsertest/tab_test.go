@@ -247,6 +247,9 @@ func (b *tab) speaks(language string) {
 func (b *tab) photograph(folder, name string) {
 	b.t.Helper()
 	picture := get(b, chromedp.FullScreenshot(100))
+	if folder == *screens {
+		picture = smaller(b.t, picture)
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		b.t.Fatal(err)
 	}
