@@ -48,7 +48,7 @@ func (l *Ledger) oldestOpen(ctx context.Context) (id string, err error) {
 	}
 	var waiting, active, faulty string
 	bound := webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-horizonLess))
-	err = l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at IS NOT NULL ORDER BY id LIMIT 1), $1),
+	err = l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE queued_at > 0), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
 		bound, micros(now.Add(-InternalWithin))).Scan(&waiting, &active, &faulty)

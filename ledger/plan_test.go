@@ -177,3 +177,38 @@ func explain(t *testing.T, b *ledgertest.Bench, statements []ledger.Statement) (
 	}
 	return plans
 }
+
+// What a partner sees costs the same however much of other partners waits or
+// failed: even without an index of its own it is not looked for along theirs.
+func TestAPartnersDeliveriesAreNotSearchedForAmongOthers(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	fill(t, b) // all of the partner "old"
+	change(t, b, "UPDATE deliveries SET state = 'pending', due_at = 1, finished_at = 0 WHERE object_id LIKE 'old_1_'")
+	change(t, b, "UPDATE deliveries SET state = 'exhausted', last_outcome = 'failed', finished_at = 2 WHERE object_id LIKE 'old_2_'")
+	change(t, b, "ANALYZE deliveries")
+	change(t, b, "DROP INDEX deliveries_pending_partner, deliveries_failed_partner")
+	used := func(s ledger.Scope) (n int) {
+		var statements []ledger.Statement
+		if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []ledger.DeliveryQuery{{NeedsAttention: true}, {States: []webhook.State{webhook.Pending, webhook.Exhausted}}} {
+			q.Scope = s
+			if _, err := b.SearchDeliveries(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, plan := range explain(t, b, statements) {
+			if strings.Contains(plan.sql, "FROM deliveries d") {
+				n += strings.Count(plan.text, "_id_idx ") - strings.Count(plan.text, "_partner_code_id_idx ")
+			}
+		}
+		return n
+	}
+	if used(ledger.Everything()) == 0 {
+		t.Error("what waits and what failed has no index over all partners")
+	}
+	if n := used(ledger.Only("old")); n > 0 {
+		t.Errorf("a partner's page reads %d times along an index over all partners", n)
+	}
+}

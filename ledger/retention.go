@@ -52,7 +52,7 @@ func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) 
 func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
-		t := new(text).add("SELECT endpoint_id, id FROM deliveries WHERE due_at IS NOT NULL AND id < ? ORDER BY id LIMIT ?",
+		t := new(text).add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
 			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), adoptBatch)
 		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
 			var endpoint, id string

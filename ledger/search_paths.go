@@ -14,6 +14,7 @@ import (
 // path is one way to read deliveries newest first along an index.
 type path struct {
 	along func(*text)     // the condition the index answers; nil: none
+	all   string          // what the index over all partners asks for besides; empty: there is no other
 	from  string          // nothing older is on it; empty: not known
 	point bool            // it leads to a few rows, wherever they are
 	also  func(*text)     // what must be looked at row by row beside it; nil: nothing
@@ -24,12 +25,21 @@ type path struct {
 var stateIndexes = []struct {
 	states []webhook.State
 	where  string
+	all    string
 	open   bool
 }{
-	{[]webhook.State{webhook.Pending, webhook.Held}, "d.due_at IS NOT NULL", true},
-	{[]webhook.State{webhook.Queued, webhook.Sending}, "d.queued_at > 0", true},
-	{[]webhook.State{webhook.Exhausted, webhook.Cancelled}, failedDelivery, false},
+	{[]webhook.State{webhook.Pending, webhook.Held}, "d.due_at IS NOT NULL", allWaiting, true},
+	{[]webhook.State{webhook.Queued, webhook.Sending}, "d.queued_at > 0", "", true},
+	{[]webhook.State{webhook.Exhausted, webhook.Cancelled}, failedDelivery, allFailed, false},
 }
+
+// What holds for all that wait and all that failed, and that the indexes over
+// all partners ask for. The databases cannot tell, so that a partner's query,
+// which does not say it, goes along the partner's index whatever others have.
+const (
+	allWaiting = "d.due_at >= 0"
+	allFailed  = "d.finished_at > 1"
+)
 
 // failedDelivery is the condition of the indexes of deliveries that ended
 // without success.
@@ -111,7 +121,7 @@ func pathsByState(states []webhook.State, rest path, open string) (paths []path)
 		if len(p.state) == len(index.states) {
 			p.state = nil
 		}
-		p.along = func(t *text) { t.add(" AND " + index.where) }
+		p.along, p.all = func(t *text) { t.add(" AND " + index.where) }, index.all
 		if index.open {
 			p.from = open
 		}
@@ -132,10 +142,10 @@ func attention(rest path, open string, now time.Time) []path {
 	}
 	long := now.Add(-AttentionAfter)
 	return []path{
-		{from: open, along: func(t *text) { t.add(" AND d.due_at IS NOT NULL") },
+		{from: open, along: func(t *text) { t.add(" AND d.due_at IS NOT NULL") }, all: allWaiting,
 			also: and(" AND (d.last_outcome <> '' OR "+closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
 		{from: open, along: func(t *text) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
-		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *text) { t.add(" AND " + failedDelivery) },
+		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *text) { t.add(" AND " + failedDelivery) }, all: allFailed,
 			also: and(" AND d.state = 'exhausted'")},
 	}
 }
@@ -194,6 +204,9 @@ func (p path) where(t *text, q DeliveryQuery) *text {
 	t.equal("d.partner_code", q.PartnerCode)
 	if p.along != nil {
 		p.along(t)
+	}
+	if p.all != "" && q.Scope.Partner() == "" && q.PartnerCode == "" {
+		t.add(" AND " + p.all)
 	}
 	return t
 }
