@@ -137,13 +137,7 @@ func (v endpointsView) Full() bool { return len(v.Endpoints.Value) >= v.Max }
 func (s *surface) endpointsPage(w http.ResponseWriter, r *http.Request, q *request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
 	defer cancel()
-	code := q.User.PartnerCode
-	panels := recall(ctx, s.memory, "endpoints/"+code, func(ctx context.Context) ([]endpointPanel, error) { return s.endpointPanels(ctx, code) })
-	v := endpointsView{Max: partners.MaxEndpoints, Done: q.endpointDone(r)}
-	v.Endpoints = fact[[]portalEndpoint]{At: panels.At, Known: panels.Known, Fresh: panels.Fresh}
-	for _, p := range panels.Value {
-		v.Endpoints.Value = append(v.Endpoints.Value, portalEndpoint{p, q})
-	}
+	v := endpointsView{Endpoints: s.partnerEndpoints(ctx, q), Max: partners.MaxEndpoints, Done: q.endpointDone(r)}
 	return q.render(w, r, "portal_endpoints", v)
 }
 

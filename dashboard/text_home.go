@@ -2,11 +2,11 @@ package dashboard
 
 // homeTexts are the texts of the portal's first page.
 var homeTexts = texts{
-	"How your notifications do.": {"Tình hình các thông báo của bạn.", "您的通知状况。"},
-	"To your first notification": {"Đến thông báo đầu tiên", "通往第一个通知"},
-	"%d of %d steps done":        {"đã xong %d trên %d bước", "已完成 %d / %d 步"},
-	"done":                       {"xong", "完成"},
-	"Have a webhook secret":      {"Có khóa bí mật webhook", "拥有 webhook 密钥"},
+	"How your notifications are doing.": {"Tình hình các thông báo của bạn.", "您的通知状况。"},
+	"To your first notification":        {"Đến thông báo đầu tiên", "通往第一个通知"},
+	"%d of %d steps done":               {"đã xong %d trên %d bước", "已完成 %d / %d 步"},
+	"done":                              {"xong", "完成"},
+	"Have a webhook secret":             {"Có khóa bí mật webhook", "拥有 webhook 密钥"},
 	"It signs what you get. One was made with your account; you may make another at any time.": {
 		"Khóa này ký những gì bạn nhận. Một khóa đã được tạo cùng tài khoản; bạn có thể tạo khóa khác bất cứ lúc nào.", "它为您收到的内容签名。创建账户时已生成一个；您可随时再建。"},
 	"The URL that takes your notifications. What comes before waits for it.": {
