@@ -1,8 +1,8 @@
 package acceptance
 
 import (
+	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,23 +11,21 @@ import (
 	"ledgerhook/ledger/ledgertest"
 )
 
-// gate is a receiver's decision to let requests wait until it is opened.
+// gate is a receiver's decision to let requests wait until it is opened, at
+// the latest when its test ends: before the receiver waits for them.
 type gate struct {
-	wait chan struct{}
-	once sync.Once
+	ctx  context.Context
+	open context.CancelFunc
 }
 
 func newGate(t *testing.T) *gate {
-	g := &gate{wait: make(chan struct{})}
-	t.Cleanup(g.open)
-	return g
+	ctx, open := context.WithCancel(t.Context())
+	return &gate{ctx, open}
 }
-
-func (g *gate) open() { g.once.Do(func() { close(g.wait) }) }
 
 // hold answers only once the gate is open.
 func (g *gate) hold(receiver.Received) receiver.Answer {
-	<-g.wait
+	<-g.ctx.Done()
 	return receiver.OK
 }
 

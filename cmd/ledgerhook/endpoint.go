@@ -133,7 +133,9 @@ func (c *cli) endpointAdd() *cobra.Command {
 			if e.AckMode == "body" {
 				t.fact("success", "says the answer's body")
 			}
-			t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
+			if e.Timeout > 0 {
+				t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
+			}
 			t.fact("headers", strings.Join(e.Headers, ", "))
 			return t.flush()
 		},

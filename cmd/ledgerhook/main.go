@@ -18,10 +18,22 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	c := &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
-	os.Exit(c.run(ctx, os.Args[1:]))
+	os.Exit(c.run(untilSignal(), os.Args[1:]))
+}
+
+// untilSignal is a context that ends with the first signal to stop. By then
+// the next one ends the process at once.
+func untilSignal() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		stop()
+	}()
+	return ctx
 }
 
 // cli is what a command may touch of the world around it.
