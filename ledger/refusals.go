@@ -32,7 +32,11 @@ func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) e
 		return []any{r.ID, short(r.PartnerCode), short(string(r.Type)), short(r.Reference), string(r.Result),
 			short(r.Reason), r.EventID, micros(r.At)}
 	})
-	if _, err := t.exec(ctx, l.write); err != nil {
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := t.exec(ctx, l.batched(tx))
+		return err
+	})
+	if err != nil {
 		return l.broken(fmt.Errorf("store refusals: %w", err))
 	}
 	return nil
