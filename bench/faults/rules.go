@@ -132,6 +132,7 @@ func blackHole(s *scene, _ fault) {
 	if hole.Has() > 0 || s.endpoint(hole).InFlight > 32 {
 		s.Errorf("meanwhile %d requests were answered, and %d held", hole.Has(), s.endpoint(hole).InFlight)
 	}
+	s.flights = g.holds() // some of them for so long that the gateway has given up and will repeat them
 	g.release()
 	s.settle(limit)
 }
