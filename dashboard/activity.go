@@ -41,14 +41,36 @@ func (s *surface) activityPage(w http.ResponseWriter, r *http.Request, q *reques
 	return q.render(w, r, "activity", v)
 }
 
-// activityRows are entries of the audit log as the partner may see them.
+// activityRows are entries of the audit log as who asks may see them: an
+// operator as they are, a partner without who of the company acted.
 func (q *request) activityRows(found []partners.AuditEntry) (rows []activityRow) {
 	for _, e := range found {
 		row := activityRow{At: e.At, Action: e.Action, Target: e.Target}
-		if name, own := strings.CutPrefix(e.Actor, q.User.PartnerCode+"/"); own {
+		if name, own := strings.CutPrefix(e.Actor, q.User.PartnerCode+"/"); own || q.Ops() {
 			row.Who, row.Detail = name, e.Detail
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// ActWords tells of an act on the page of what it was done to.
+func (q *request) ActWords(a activityRow) string {
+	who := a.Who
+	if who == "" {
+		who = q.T("gateway operator")
+	}
+	if newID, again := strings.CutPrefix(a.Detail, "as "); again && a.Action == "delivery.retry" {
+		return q.T("%s sent it again, as %s", who, newID)
+	}
+	if text := actWords[a.Action]; text != "" {
+		return q.T(text, who)
+	}
+	return who + " " + a.Action
+}
+
+var actWords = map[string]string{
+	"delivery.retry": words("%s retried it"), "delivery.cancel": words("%s cancelled it"),
+	"replay.start": words("%s started it"), "replay.pause": words("%s paused it"),
+	"replay.resume": words("%s let it go on"), "replay.cancel": words("%s cancelled it"),
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -99,8 +100,38 @@ func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
 	if to := resp.Header.Get("Location"); resp.StatusCode != 303 || strings.Contains(to, id) || !strings.HasSuffix(to, "?done=again") {
 		t.Errorf("send again: %d %s", resp.StatusCode, to)
 	}
-	if _, body := ask(t, own, "GET", base+"/"+id, nil); !strings.Contains(body, "delivery.cancel") || !strings.Contains(body, "repeats this one") {
+	if _, body := ask(t, own, "GET", base+"/"+id, nil); !strings.Contains(body, " cancelled it</span>") || !strings.Contains(body, "repeats this one") {
 		t.Error("the history does not tell of it")
+	}
+}
+
+// A partner reads that its gateway's operator acted, and not who of the
+// company; the operators read who it was on either side.
+func TestADeliverysHistoryKeepsTheOperatorsNamesToThemselves(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	s.bench.Endpoint(t, "acme", 8)
+	id := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Pending)
+	anna, bao := s.person(t, "", partners.RoleOperator), s.person(t, "acme", partners.RoleDeveloper)
+	operator, own := s.signInAs(t, anna), s.signInAs(t, bao)
+	ops, portal := s.ops.URL+"/ops/deliveries/"+id, s.portal.URL+"/portal/deliveries/"+id
+	for _, act := range []struct {
+		client  *http.Client
+		address string
+	}{{operator, ops + "/retry"}, {own, portal + "/cancel"}, {operator, ops + "/retry"}} {
+		if resp, _ := ask(t, act.client, "POST", act.address, nil); resp.StatusCode != http.StatusSeeOther {
+			t.Fatalf("%s: %d", act.address, resp.StatusCode)
+		}
+	}
+	_, seen := ask(t, operator, "GET", ops, nil)
+	for _, says := range []string{anna.Username + " retried it", "acme/" + bao.Username + " cancelled it", anna.Username + " sent it again, as dlv_"} {
+		if !strings.Contains(seen, says) {
+			t.Errorf("the operators do not read %q", says)
+		}
+	}
+	_, seen = ask(t, own, "GET", portal, nil)
+	if strings.Count(seen, "gateway operator retried it") != 2 || !strings.Contains(seen, ">"+bao.Username+" cancelled it") || strings.Contains(seen, anna.Username) {
+		t.Errorf("the partner must read what was done, and not who of the operators did it: %s", seen)
 	}
 }
 

@@ -29,7 +29,7 @@ type deliveryView struct {
 	Diff      fact[payloadDiff]
 	Curl      string
 	CLI       string
-	History   fact[[]partners.AuditEntry]
+	History   fact[[]activityRow]
 	CanRetry  bool
 	CanCancel bool
 	AsOf      time.Time
@@ -91,9 +91,9 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 			})
 		},
 		func() {
-			v.History = recall(ctx, s.memory, "delivery/history/"+key, func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.History = recall(ctx, s.memory, "delivery/history/"+key, func(ctx context.Context) ([]activityRow, error) {
 				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
-				return found, err
+				return q.activityRows(found), err
 			})
 		},
 		func() {

@@ -19,7 +19,7 @@ type replayView struct {
 	Figures []figure
 	Bar     template.HTML
 	Parts   []replayPart
-	History fact[[]partners.AuditEntry]
+	History fact[[]activityRow]
 	Done    string
 	Twice   bool // the form had been sent before
 }
@@ -67,9 +67,9 @@ func (s *surface) replayPage(w http.ResponseWriter, r *http.Request, q *request)
 			})
 		},
 		func() {
-			v.History = recall(ctx, s.memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.History = recall(ctx, s.memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]activityRow, error) {
 				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: scope.Partner(), Limit: 20})
-				return found, err
+				return q.activityRows(found), err
 			})
 		},
 	)
@@ -151,18 +151,6 @@ func (q *request) FailureWords(class webhook.ErrorClass) string {
 // codesOf are the status codes of the classes that have several.
 var codesOf = map[webhook.ErrorClass]string{
 	webhook.ErrorHTTP4xx: "4xx", webhook.ErrorHTTP5xx: "5xx", webhook.ErrorRedirect: "3xx", webhook.ErrorBadAck: "2xx",
-}
-
-// ActWords is an entry of a replay's history: what was done, and who did it.
-func (q *request) ActWords(e partners.AuditEntry) string {
-	text := map[string]string{
-		"replay.start": words("%s started it"), "replay.pause": words("%s paused it"), "replay.resume": words("%s let it go on"), "replay.cancel": words("%s cancelled it"),
-	}[e.Action]
-	name := strings.TrimPrefix(e.Actor, q.User.PartnerCode+"/")
-	if text == "" {
-		return name + " " + e.Action
-	}
-	return q.T(text, name)
 }
 
 // moveReplay does what a button says: it brings a replay to a state.

@@ -99,7 +99,11 @@ var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
 // empty partner makes an operator.
 func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.Client {
 	t.Helper()
-	person := s.person(t, partner, role)
+	return s.signInAs(t, s.person(t, partner, role))
+}
+
+func (s *stage) signInAs(t *testing.T, person partners.Person) *http.Client {
+	t.Helper()
 	token, hash := partners.NewPageToken()
 	now := time.Now()
 	session := partners.Session{ID: webhook.NewID("ses_"), PersonID: person.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(partners.SessionLife)}
@@ -107,7 +111,7 @@ func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.C
 		t.Fatal(err)
 	}
 	name := "ledgerhook_ops"
-	if partner != "" {
+	if !person.IsOperator() {
 		name = "ledgerhook_portal"
 	}
 	return &http.Client{

@@ -60,6 +60,7 @@ var deliveriesTexts = texts{
 	"to another endpoint":                          {"đến điểm nhận khác", "发往其他端点"}, "to the same endpoint": {"đến cùng điểm nhận", "发往同一端点"}, "repeats this one": {"lặp lại lượt này", "重复本次投递"}, "repeated by this one": {"được lượt này lặp lại", "被本次投递重复"},
 	"It is due now. The attempt appears here in a moment.": {"Đã đến hạn. Lần thử sẽ hiện ở đây ngay.", "现已到期。尝试稍后会显示在这里。"},
 	"This is the new delivery of the same event.":          {"Đây là lượt gửi mới của cùng sự kiện.", "这是同一事件的新投递。"}, "It is cancelled. Nothing more is sent.": {"Đã hủy. Không gửi gì thêm.", "已取消。不再发送。"},
+	"%s retried it": {"%s đã cho thử lại", "%s 立即重试了它"}, "%s sent it again, as %s": {"%s đã gửi lại, thành %s", "%s 重新发送了它，编号 %s"},
 	"failed": {"thất bại", "失败"}, "outcome unknown": {"không rõ kết quả", "结果未知"}, "created": {"tạo", "已创建"}, "expected": {"dự kiến", "预计"},
 	"Attempts over time": {"Các lần thử theo thời gian", "尝试时间线"}, "Where the time went": {"Thời gian đã dùng vào đâu", "时间分布"}, "Phase": {"Giai đoạn", "阶段"},
 	"name lookup": {"tra tên", "域名解析"}, "connection": {"kết nối", "连接"}, "TLS": {"TLS", "TLS"}, "waiting for the answer": {"chờ phản hồi", "等待响应"}, "the rest": {"phần còn lại", "其余"},
