@@ -49,6 +49,10 @@ func (s *surface) showAccount(w http.ResponseWriter, r *http.Request, q *request
 			return err
 		}
 	}
+	q.Once = len(v.Codes) > 0
+	if !reads(r) {
+		q.Path = s.base + "/account"
+	}
 	return q.renderStatus(w, r, status, "account", v)
 }
 

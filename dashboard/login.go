@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,9 @@ func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) erro
 		return webhook.Invalid("form", "cannot be read")
 	}
 	v := loginView{Username: r.PostForm.Get("username"), Next: s.localTarget(r.PostForm.Get("next"))}
+	if v.Next != s.base {
+		q.Path += "?" + url.Values{"next": {v.Next}}.Encode()
+	}
 	if sealed := r.PostForm.Get("ticket"); sealed != "" {
 		return s.checkCode(w, r, q, v, sealed)
 	}

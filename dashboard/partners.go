@@ -59,6 +59,7 @@ func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *reques
 		},
 	)
 	v.Pager = pagerOf(r.URL, v.Partners.Value.next)
+	q.Once = v.Made != nil
 	return q.renderStatus(w, r, status, "partners", v)
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -18,8 +19,9 @@ type peopleView struct {
 	Operators []partners.Person // at /ops/admin
 	People    []partners.Person // of partners
 	Next      string            // the cursor of more People
-	Partner   string            // narrows People, at /ops/admin
+	Partner   string            // whom alone the page is about, at /ops/admin
 	Invites   []partners.Invite
+	Typed     partners.Invite // what was refused, to be put right
 	Roles     []partners.Role // that an invitation can give
 	OpsRoles  []partners.Role
 	Form      string // one-time token of the invitation form
@@ -72,6 +74,7 @@ func (s *surface) showPeople(w http.ResponseWriter, r *http.Request, q *request,
 			return err
 		}
 		v.Partner = r.URL.Query().Get("partner")
+		v.Typed.PartnerCode = cmp.Or(v.Typed.PartnerCode, v.Partner)
 		f.PartnerCode, f.AnyPartner = v.Partner, true
 	}
 	v.Roles = partners.PartnerRoles
@@ -83,6 +86,7 @@ func (s *surface) showPeople(w http.ResponseWriter, r *http.Request, q *request,
 	}
 	v.Form = newFormToken()
 	v.Mails = s.SendMail != nil
+	q.Once = v.Link != ""
 	return q.renderStatus(w, r, status, "people", v)
 }
 
@@ -92,11 +96,17 @@ func (s *surface) afterPeople(w http.ResponseWriter, r *http.Request, q *request
 		http.Redirect(w, r, s.peoplePath()+"?done="+done, http.StatusSeeOther)
 		return nil
 	}
-	problem, status, err := q.problem(err)
+	return s.refusePeople(w, r, q, err, partners.Invite{})
+}
+
+// refusePeople shows the page with why something was not done, and what was
+// typed to do it.
+func (s *surface) refusePeople(w http.ResponseWriter, r *http.Request, q *request, refused error, typed partners.Invite) error {
+	problem, status, err := q.problem(refused)
 	if err != nil {
 		return err
 	}
-	return s.showPeople(w, r, q, status, peopleView{Problem: problem})
+	return s.showPeople(w, r, q, status, peopleView{Problem: problem, Typed: typed})
 }
 
 // personAt is the person of a path: anybody at /ops, at /portal one of the
@@ -201,7 +211,10 @@ func (s *surface) sendLink(w http.ResponseWriter, r *http.Request, q *request, i
 		}
 	}
 	if err != nil {
-		return s.afterPeople(w, r, q, err, "")
+		if i.PersonID != "" {
+			i = partners.Invite{} // nobody typed it
+		}
+		return s.refusePeople(w, r, q, err, i)
 	}
 	v := peopleView{Link: link, LinkFor: i.Name}
 	if s.SendMail != nil && i.Email != "" {

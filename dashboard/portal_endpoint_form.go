@@ -56,6 +56,14 @@ func (f endpointForm) Action() string {
 	return endpointPath(f.ID)
 }
 
+// page is where the form is got empty, or as the endpoint is.
+func (f endpointForm) page() string {
+	if f.ID == "" {
+		return "/portal/endpoints/new"
+	}
+	return endpointPath(f.ID) + "/edit"
+}
+
 // endpointForm is the form filled in with an endpoint.
 func (q *request) endpointForm(e webhook.Endpoint, known bool) endpointForm {
 	f := endpointForm{Form: newFormToken(), AckBody: e.AckMode == webhook.AckBody, Ordered: e.Window.Ordered, Test: true,
@@ -294,6 +302,7 @@ func (s *surface) keepEndpoint(w http.ResponseWriter, r *http.Request, q *reques
 		return webhook.Invalid("form", "cannot be read")
 	}
 	f.typed(r.PostForm)
+	q.Path = f.page()
 	wrong := f.change(q, &e)
 	if err := s.Guard.CheckURL(r.Context(), f.URL.Value, s.Resolver); err != nil {
 		wrong = append(wrong, fieldsOf(err)...)

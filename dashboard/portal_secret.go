@@ -125,6 +125,7 @@ func (s *surface) showSecrets(w http.ResponseWriter, r *http.Request, q *request
 		v.Secrets.Value = append(v.Secrets.Value, q.secretRow(secret))
 	}
 	v.Steps, v.Form = q.secretSteps(secrets.Value), newFormToken()
+	q.Once = v.Fresh.Value != ""
 	return q.renderStatus(w, r, status, "portal_secrets", v)
 }
 

@@ -111,6 +111,9 @@ func (s *surface) draftReplay(w http.ResponseWriter, r *http.Request, q *request
 // showDraft renders a draft; v holds what is already known of the form.
 func (s *surface) showDraft(w http.ResponseWriter, r *http.Request, q *request, form url.Values, v draftView) error {
 	v.Ready, v.Form = q.readyDrafts(), newFormToken()
+	if !reads(r) {
+		q.Path = s.replaysPath()
+	}
 	if v.Rate == 0 {
 		v.Rate = delivery.DefaultReplayRate
 	}

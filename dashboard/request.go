@@ -20,8 +20,9 @@ type request struct {
 	User    partners.Person
 	Locale  string // en, vi or zh
 	Theme   string // auto, light or dark
-	Path    string // with its query, to come back to
+	Path    string // of a page, with its query, to come back to
 	Now     time.Time
+	Once    bool // the page shows what no other will: nothing on it may lead away by mistake
 	asked   bool // who it is was looked up, with whatever result
 	stale   bool // who it is could not be looked up just now, and was known a moment ago
 }
@@ -45,12 +46,18 @@ var (
 )
 
 func (s *surface) newRequest(r *http.Request) *request {
-	q := &request{surface: s, Locale: english, Theme: oneOf(themes, cookie(r, themeCookie)), Path: r.URL.RequestURI(), Now: time.Now()}
+	q := &request{surface: s, Locale: english, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.base, Now: time.Now()}
+	if reads(r) {
+		q.Path = r.URL.RequestURI()
+	}
 	if s.name == portalSurface {
 		q.Locale = oneOf(locales, cookie(r, localeCookie), preferredLocale(r.Header.Get("Accept-Language")))
 	}
 	return q
 }
+
+// reads reports whether a request changes nothing, so that it can be repeated.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // oneOf is the first of wanted that is allowed, else the first allowed.
 func oneOf(allowed []string, wanted ...string) string {
@@ -109,8 +116,7 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 		return known{session, person, found}, err
 	})
 	if !who.Fresh {
-		reading := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !who.Known || !reading || q.Now.Sub(who.At) > staleSession {
+		if !who.Known || !reads(r) || q.Now.Sub(who.At) > staleSession {
 			if may == mayAnyone {
 				return nil
 			}

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -65,8 +67,8 @@ func secureHeaders(h http.Header) {
 func (s *surface) serve(w http.ResponseWriter, r *http.Request, rt route) error {
 	q := requestOf(r.Context())
 	limit := readLimit
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		limit = actLimit
+	if !reads(r) {
+		limit, q.Path = actLimit, s.pageOf(rt.pattern, r.URL)
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -84,6 +86,17 @@ func (s *surface) serve(w http.ResponseWriter, r *http.Request, rt route) error 
 		r = r.WithContext(ctx)
 	}
 	return rt.page(w, r, q)
+}
+
+// pageOf is the page that a form at an address belongs to: the nearest one
+// above that can be asked for by itself.
+func (s *surface) pageOf(pattern string, address *url.URL) string {
+	_, pattern, _ = strings.Cut(pattern, " ")
+	page := *address
+	for pattern != s.base && !s.has("GET "+pattern) {
+		pattern, page.Path = path.Dir(pattern), path.Dir(page.Path)
+	}
+	return page.RequestURI()
 }
 
 // streams reports whether the answer goes on for longer than a page's.

@@ -126,3 +126,22 @@ func TestTheFirstTwoPagesShowWhatIs(t *testing.T) {
 		}
 	}
 }
+
+// Every form belongs to a page that can be asked for.
+func TestEveryFormsAddressLiesBelowAPage(t *testing.T) {
+	s := newStage(t)
+	ops, portal := &surface{Dashboard: s.Dashboard, name: opsSurface, base: "/ops"}, &surface{Dashboard: s.Dashboard, name: portalSurface, base: "/portal"}
+	ops.routes, portal.routes = ops.opsRoutes(), portal.portalRoutes()
+	for _, surface := range []*surface{ops, portal} {
+		for _, rt := range surface.routes {
+			method, pattern, _ := strings.Cut(rt.pattern, " ")
+			if method != "POST" {
+				continue
+			}
+			page, err := url.Parse(surface.pageOf(rt.pattern, &url.URL{Path: pattern, RawQuery: "x=1"}))
+			if err != nil || !surface.has("GET "+page.Path) || page.RawQuery != "x=1" {
+				t.Errorf("%s belongs to %v %v", rt.pattern, page, err)
+			}
+		}
+	}
+}
