@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 )
 
@@ -125,6 +126,24 @@ func TestTheFirstTwoPagesShowWhatIs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A code of the mailbox lets its reader in, so each look is noted: the page
+// does not look by itself.
+func TestWhoReadsTheMailboxIsNoted(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		operator := s.person(t, "", partners.RoleOperator)
+		c := s.signInAs(t, operator)
+		for range 2 {
+			if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/mailbox", nil); resp.StatusCode != 200 || strings.Contains(body, "data-live") {
+				t.Errorf("%d, or it refreshes itself", resp.StatusCode)
+			}
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'mailbox.read' AND target = 'mailbox' AND actor = $1", operator.Username); n != 2 {
+			t.Errorf("%d entries of the audit log for 2 looks", n)
+		}
+	})
 }
 
 // Every form belongs to a page that can be asked for.
