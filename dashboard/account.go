@@ -88,6 +88,7 @@ func (s *surface) proves(r *http.Request, q *request, password string) error {
 		return err
 	}
 	if wait > 0 {
+		s.Metrics.AuthFailed(s.name, failedLocked)
 		return &webhook.Error{Kind: webhook.KindRateLimited, Message: "too many failed tries", RetryAfter: wait}
 	}
 	c, err := s.Ledger.Credentials(r.Context(), q.User.ID)
@@ -99,6 +100,7 @@ func (s *surface) proves(r *http.Request, q *request, password string) error {
 		return err
 	}
 	if !right {
+		s.Metrics.AuthFailed(s.name, failedPassword)
 		return webhook.Invalid("current", "is not your password")
 	}
 	return s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now)

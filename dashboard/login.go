@@ -21,6 +21,15 @@ import (
 // ticketLife is how long the code may come after the password.
 const ticketLife = 5 * time.Minute
 
+// Why somebody is not who he says, or may not try, as
+// ledgerhook_auth_failures_total counts it.
+const (
+	failedPassword = "password"
+	failedCode     = "code"
+	failedDisabled = "disabled"
+	failedLocked   = "locked"
+)
+
 // loginView is the sign-in page: the password first, then the code if Ticket
 // is set.
 type loginView struct {
@@ -104,10 +113,10 @@ func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) erro
 	switch {
 	case !right:
 		v.Problem = q.T("The username or the password is wrong.")
-		return s.refuseLogin(w, r, q, v, c, "wrong password for "+strconv.Quote(clip(v.Username, 80)))
+		return s.refuseLogin(w, r, q, v, c, failedPassword, "wrong password for "+strconv.Quote(clip(v.Username, 80)))
 	case c.Disabled || c.PartnerDisabled:
 		v.Problem = q.T("This account is disabled. Ask your administrator.")
-		return s.refuseLogin(w, r, q, v, c, "the account is disabled")
+		return s.refuseLogin(w, r, q, v, c, failedDisabled, "the account is disabled")
 	case c.TOTP:
 		if err := s.Ledger.LoggedIn(r.Context(), tries.all(), nil, q.Now); err != nil {
 			return err
@@ -144,7 +153,7 @@ func (s *surface) checkCode(w http.ResponseWriter, r *http.Request, q *request, 
 	}
 	if !good || c.Disabled || c.PartnerDisabled {
 		v.Ticket, v.Problem = sealed, q.T("The code is wrong or was used already. Wait for the next one.")
-		return s.refuseLogin(w, r, q, v, c, "wrong code")
+		return s.refuseLogin(w, r, q, v, c, failedCode, "wrong code")
 	}
 	if err := s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
 		return err
@@ -167,7 +176,8 @@ func (s *surface) useCode(ctx context.Context, c partners.Credentials, code stri
 	return s.Ledger.UseRecoveryCode(ctx, c.ID, partners.HashRecoveryCode(code))
 }
 
-func (s *surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *request, v loginView, c partners.Credentials, why string) error {
+func (s *surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *request, v loginView, c partners.Credentials, reason, why string) error {
+	s.Metrics.AuthFailed(s.name, reason)
 	entry := partners.AuditEntry{Actor: "unknown", Action: "login.fail", Target: c.ID, PartnerCode: c.PartnerCode, Detail: why + " at " + s.base + ", from " + clientIP(r)}
 	if c.ID != "" {
 		entry.Actor = c.Actor()
@@ -179,6 +189,7 @@ func (s *surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *request
 }
 
 func (s *surface) refuseLocked(w http.ResponseWriter, r *http.Request, q *request, v loginView, wait time.Duration) error {
+	s.Metrics.AuthFailed(s.name, failedLocked)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	v.Problem = q.T("Too many failed sign-ins. Try again in %d minutes.", int(math.Ceil(wait.Minutes())))
 	return q.renderStatus(w, r, http.StatusTooManyRequests, "login", v)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/crypto/argon2"
 
 	"ledgerhook/dashboard"
@@ -300,6 +301,65 @@ func TestTenFailuresLockAUsernameAndAnAddress(t *testing.T) {
 		fail("address 127.0.0.1", partners.LoginFailures-2)
 		b.want(429, "POST", "/ops/login", form("username", "bob", "password", goodPassword))
 	})
+}
+
+// Whoever watches the gateway sees that passwords are guessed, on which
+// surface, and that somebody is locked out.
+func TestFailedSignInsAreCounted(t *testing.T) {
+	counted := prometheus.NewRegistry()
+	h := newHouse(t, ledgertest.New(t, "sqlite"), func(o *dashboard.Options) { o.Metrics = web.NewMetrics(counted) })
+	failures := func(surface, reason string) float64 {
+		families, err := counted.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, m := range f.Metric {
+				if l := m.Label; f.GetName() == "ledgerhook_auth_failures_total" && l[0].GetValue() == reason && l[1].GetValue() == surface {
+					return m.Counter.GetValue()
+				}
+			}
+		}
+		return -1
+	}
+	reasons := []string{"password", "code", "disabled", "locked"}
+	for _, surface := range []string{"ops", "portal"} {
+		for _, reason := range reasons {
+			if n := failures(surface, reason); n != 0 {
+				t.Errorf("%s %s begins at %v", surface, reason, n)
+			}
+		}
+	}
+	h.join(t, "", "ann", partners.RoleAdmin)
+	b := h.browse(t, h.ops)
+	for range 2 {
+		b.want(401, "POST", "/ops/login", form("username", "ann", "password", "wrong"))
+	}
+	h.browse(t, h.portal).want(401, "POST", "/portal/login", form("username", "nobody", "password", "wrong"))
+	b.signIn("/ops", "ann")
+	b.want(400, "POST", "/ops/account/password", form("current", "wrong", "password", "x", "again", "x"))
+	page := b.want(200, "GET", "/ops/account/totp", nil)
+	secret, _ := partners.ParseTOTPSecret(regexp.MustCompile(`<code>([A-Z2-7]{32})</code>`).FindStringSubmatch(page.text)[1])
+	b.want(200, "POST", "/ops/account/totp", form("sealed", page.hidden("sealed"), "code", secret.Code(time.Now()), "current", goodPassword))
+	other := h.browse(t, h.ops)
+	ticket := other.want(200, "POST", "/ops/login", form("username", "ann", "password", goodPassword)).hidden("ticket")
+	other.want(401, "POST", "/ops/login", form("ticket", ticket, "code", "nothing"))
+	bob := h.join(t, "", "bob", partners.RoleViewer)
+	if _, err := h.AlterPerson(t.Context(), "", bob.ID, partners.AuditEntry{Actor: "test", Action: "test"}, func(p *partners.Person) error { p.Disabled = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	other.want(401, "POST", "/ops/login", form("username", "bob", "password", goodPassword))
+	for range partners.LoginFailures {
+		other.do("POST", "/ops/login", form("username", "zoe", "password", "wrong"))
+	}
+	other.want(429, "POST", "/ops/login", form("username", "zoe", "password", "wrong"))
+	got := map[string]float64{}
+	for _, reason := range reasons {
+		got[reason] = failures("ops", reason)
+	}
+	if got["password"] < 4 || got["code"] != 1 || got["disabled"] != 1 || got["locked"] < 1 || failures("portal", "password") != 1 {
+		t.Errorf("counted %v at /ops, %v wrong passwords at /portal", got, failures("portal", "password"))
+	}
 }
 
 func TestACodeIsAskedForAfterThePassword(t *testing.T) {
