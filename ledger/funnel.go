@@ -18,9 +18,9 @@ const FunnelSample = 5000
 // by hand of finished deliveries and tests are not in it.
 type Funnel struct {
 	AsOf time.Time
-	// Since is from when on events and deliveries are counted: the beginning of
-	// the time that was asked for, or later if there are more than FunnelSample:
-	// then Sampled is true and the newest ones are counted.
+	// Since is from when on both events and deliveries are counted: the beginning
+	// of the time that was asked for, or later if there are more than FunnelSample
+	// of either: then Sampled is true and the newest ones are counted.
 	Since, Until time.Time
 	Sampled      bool
 
@@ -58,29 +58,38 @@ func percentiles(times []time.Duration) Percentiles {
 // the scope does not hold.
 func (l *Ledger) PartnerFunnel(ctx context.Context, s Scope, code string, since, until time.Time) (f Funnel, err error) {
 	f = Funnel{AsOf: time.Now().UTC(), Since: since, Until: until}
-	if err := l.countFunnelEvents(ctx, s, code, &f); err != nil {
+	events, err := l.funnelEvents(ctx, s, code, since, until)
+	if err != nil {
 		return f, l.broken(err)
 	}
+	from := webhook.TimeBound(webhook.EventPrefix, since) // the oldest event that is counted
+	if len(events) == FunnelSample {
+		oldest := events[FunnelSample-1]
+		f.Sampled, f.Since, from = true, oldest.createdAt, oldest.id
+	}
+	deliveries, err := l.funnelDeliveries(ctx, s, code, f.Since, until)
+	if err != nil {
+		return f, l.broken(err)
+	}
+	if len(deliveries) == FunnelSample {
+		// Deliveries are made after their event: those of one that is accepted
+		// later than the oldest of the sample was made are all in it.
+		f.Sampled, f.Since = true, webhook.IDTime(webhook.DeliveryPrefix, deliveries[FunnelSample-1].id).Add(time.Millisecond)
+		from = max(from, webhook.TimeBound(webhook.EventPrefix, f.Since))
+	}
+	for _, e := range events {
+		if e.id < from {
+			break
+		}
+		f.Accepted++
+		if e.filtered {
+			f.Filtered++
+		}
+	}
 	var took, waited []time.Duration
-	n := 0
-	t := new(text).add("SELECT state, attempts, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
-		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, f.Since))
-	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
-		var d struct {
-			state                      webhook.State
-			attempts                   int
-			trigger                    webhook.Trigger
-			createdAt, firstAt, lastAt time.Time
-			took                       time.Duration
-		}
-		if err := rows.Scan(&d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took}); err != nil {
-			return err
-		}
-		if n++; n == FunnelSample {
-			f.Sampled, f.Since = true, d.createdAt
-		}
-		if d.trigger != webhook.TriggerFirst {
-			return nil
+	for _, d := range deliveries {
+		if d.trigger != webhook.TriggerFirst || d.eventID < from {
+			continue
 		}
 		f.count(d.state, d.attempts)
 		if !d.lastAt.IsZero() {
@@ -89,10 +98,9 @@ func (l *Ledger) PartnerFunnel(ctx context.Context, s Scope, code string, since,
 		if !d.firstAt.IsZero() {
 			waited = append(waited, max(0, d.firstAt.Sub(d.createdAt)))
 		}
-		return nil
-	})
+	}
 	f.Duration, f.FirstDelay = percentiles(took), percentiles(waited)
-	return f, l.broken(err)
+	return f, nil
 }
 
 func (f *Funnel) count(state webhook.State, attempts int) {
@@ -113,18 +121,48 @@ func (f *Funnel) count(state webhook.State, attempts int) {
 	}
 }
 
-func (l *Ledger) countFunnelEvents(ctx context.Context, s Scope, code string, f *Funnel) error {
-	var oldest time.Time
-	t := new(text).add(`SELECT COUNT(*), COALESCE(SUM(CASE WHEN filtered THEN 1 ELSE 0 END), 0), COALESCE(MIN(created_at), 0)
-		FROM (SELECT filtered, created_at FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test`,
-		code, webhook.TimeBound(webhook.EventPrefix, f.Until), webhook.TimeBound(webhook.EventPrefix, f.Since))
-	err := t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?) AS newest", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
-		return rows.Scan(&f.Accepted, &f.Filtered, timeColumn{&oldest})
+// funnelEvent is what a Funnel asks of an event.
+type funnelEvent struct {
+	id        string
+	createdAt time.Time
+	filtered  bool
+}
+
+// funnelEvents lists the partner's newest FunnelSample events, newest first.
+func (l *Ledger) funnelEvents(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
+	t := new(text).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
+		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
+	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
+		var e funnelEvent
+		err := rows.Scan(&e.id, timeColumn{&e.createdAt}, &e.filtered)
+		found = append(found, e)
+		return err
 	})
-	if f.Accepted == FunnelSample {
-		f.Sampled, f.Since = true, oldest
-	}
-	return err
+	return found, err
+}
+
+// funnelDelivery is what a Funnel asks of a delivery.
+type funnelDelivery struct {
+	id, eventID                string
+	state                      webhook.State
+	attempts                   int
+	trigger                    webhook.Trigger
+	createdAt, firstAt, lastAt time.Time
+	took                       time.Duration
+}
+
+// funnelDeliveries lists the partner's newest FunnelSample deliveries of every
+// trigger, newest first.
+func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
+	t := new(text).add("SELECT id, event_id, state, attempts, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
+		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
+	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
+		var d funnelDelivery
+		err := rows.Scan(&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took})
+		found = append(found, d)
+		return err
+	})
+	return found, err
 }
 
 // certificateAttempts is how many of an endpoint's newest deliveries are asked
