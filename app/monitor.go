@@ -83,7 +83,7 @@ func newEndpointMetrics(reg prometheus.Registerer) *endpointMetrics {
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_held",
 			Help: "Deliveries that wait until somebody resumes or enables their endpoint."}, []string{"partner"}),
 		lastSuccess: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_last_success_timestamp_seconds",
-			Help: "When the partner's endpoint that has waited longest for a success last had one."}, []string{"partner"}),
+			Help: "When a delivery to any of the partner's endpoints last succeeded; absent before the first."}, []string{"partner"}),
 	}
 	reg.MustRegister(m.breaker, m.held, m.lastSuccess)
 	return m

@@ -380,13 +380,13 @@ type PartnerWindows struct {
 	PartnerCode string
 	Breakers    map[webhook.BreakerState]int // endpoints by state
 	Held        int64                        // deliveries that wait until somebody acts
-	LastSuccess time.Time                    // of the endpoint whose last one is longest ago; zero: one never had any
+	LastSuccess time.Time                    // the newest of any of the endpoints; zero: none ever had one
 }
 
 // PartnerWindows sums up the windows of all partners with endpoints.
 func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, err error) {
 	t := new(text).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
-		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MIN(w.last_success)
+		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var code string
@@ -398,12 +398,12 @@ func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, er
 			return err
 		}
 		if len(found) == 0 || found[len(found)-1].PartnerCode != code {
-			found = append(found, PartnerWindows{PartnerCode: code, Breakers: map[webhook.BreakerState]int{}, LastSuccess: last})
+			found = append(found, PartnerWindows{PartnerCode: code, Breakers: map[webhook.BreakerState]int{}})
 		}
 		p := &found[len(found)-1]
 		p.Breakers[state] += n
 		p.Held += held
-		if last.Before(p.LastSuccess) {
+		if last.After(p.LastSuccess) {
 			p.LastSuccess = last
 		}
 		return nil
