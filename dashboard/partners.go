@@ -27,8 +27,8 @@ type partnerRow struct {
 	partners.Partner
 	Href        string
 	State       pill
-	Breakers    pill // empty word: it has no endpoint, or that is not known
-	Endpoints   string
+	Endpoints   string // how many; empty: not known just now
+	Breakers    pill   // empty word: it has no endpoint, or that is not known
 	Held        int64
 	LastSuccess time.Time
 }
@@ -63,7 +63,8 @@ func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *reques
 	return q.renderStatus(w, r, status, "partners", v)
 }
 
-// Rows are the partners with what is known of their endpoints.
+// Rows are the partners with how their endpoints are, if that could be read
+// for this very page.
 func (v partnersView) Rows() []partnerRow {
 	var rows []partnerRow
 	for _, p := range v.Partners.Value.Found {
@@ -71,7 +72,7 @@ func (v partnersView) Rows() []partnerRow {
 		if p.Disabled {
 			row.State = pill{"bad", "disabled"}
 		}
-		if w, ok := v.Windows.Value[p.Code]; ok {
+		if w, ok := v.Windows.Value[p.Code]; ok && v.Windows.Fresh {
 			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
 			row.Endpoints, row.Held, row.LastSuccess = formatNumber(n), w.Held, w.LastSuccess
 			row.Breakers = pill{"good", "closed"}
