@@ -21,7 +21,7 @@ type overviewView struct {
 	Failing fact[[]ledger.FailingPartner]
 	Workers fact[[]ledger.WorkerLease]
 	Changes fact[[]partners.AuditEntry]
-	Hours   fact[[]ledger.HourCount]
+	Hours   fact[[]ledger.HourCount] // the last 24, oldest first
 	Chart   chart
 }
 
@@ -57,7 +57,7 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 		func() { e.Partners = recall(ctx, s.memory, "home/partners", s.Ledger.FailingPartners) },
 		func() { e.Hosts = recall(ctx, s.memory, "home/hosts", s.Ledger.FailingHosts) },
 		func() {
-			e.Hours = recall(ctx, s.memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+			v.Hours = recall(ctx, s.memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
 				return s.Ledger.Series(ctx, ledger.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
@@ -67,9 +67,9 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 			})
 		},
 	)
-	v.Verdict, v.Failing, v.Workers, v.Hours = judge(e), e.Partners, e.Workers, e.Hours
-	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e)
-	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", e.Hours.Value)
+	v.Verdict, v.Failing, v.Workers = judge(e), e.Partners, e.Workers
+	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
+	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
 	return q.render(w, r, "overview", v)
 }
 
@@ -106,7 +106,7 @@ func ingestStage(e evidence) stageView {
 			}
 			return formatNumber(s.EventsLastMinute)
 		}).with("accepted", "/ops/events"),
-		since("Last event", e, newestEvent, "none yet").with("ago", ""),
+		since("Last event", e, ledger.Situation.NewestEvent, "none yet").with("ago", ""),
 		figureOf("Without endpoint", e.Situation, func(s ledger.Situation) string { return formatNumber(s.WaitingForEndpoint) }).
 			with("wait for one", "").tinted("warn", s.WaitingForEndpoint > 0),
 	}}
@@ -127,7 +127,7 @@ func queueStage(e evidence) stageView {
 	}}
 }
 
-func deliveryStage(e evidence) stageView {
+func deliveryStage(e evidence, hours fact[[]ledger.HourCount]) stageView {
 	s := e.Situation.Value
 	hour := func(hours []ledger.HourCount) (h ledger.HourCount) {
 		if len(hours) > 0 {
@@ -136,9 +136,9 @@ func deliveryStage(e evidence) stageView {
 		return h
 	}
 	return stageView{"Delivery", "send", []figure{
-		figureOf("Delivered, this hour", e.Hours, func(h []ledger.HourCount) string { return formatNumber(hour(h).Delivered) }).
+		figureOf("Delivered, this hour", hours, func(h []ledger.HourCount) string { return formatNumber(hour(h).Delivered) }).
 			with("since "+e.Now.UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
-		figureOf("Attempts that succeed", e.Hours, func(h []ledger.HourCount) string { return share(hour(h)) }).with("this hour", ""),
+		figureOf("Attempts that succeed", hours, func(h []ledger.HourCount) string { return share(hour(h)) }).with("this hour", ""),
 		figureOf("Waiting, again", e.Situation, func(s ledger.Situation) string { return formatNumber(s.WaitingAgain) }).with("retries and replays", ""),
 		figureOf("Held", e.Situation, func(s ledger.Situation) string { return formatNumber(s.Held) }).
 			with("paused or disabled", "/ops/deliveries?state=held").tinted("warn", s.Held > 0),

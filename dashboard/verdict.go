@@ -14,7 +14,6 @@ type evidence struct {
 	Now       time.Time
 	Situation fact[ledger.Situation]
 	Workers   fact[[]ledger.WorkerLease]
-	Hours     fact[[]ledger.HourCount] // the last 24, oldest first
 	Partners  fact[[]ledger.FailingPartner]
 	Hosts     fact[[]ledger.FailingHost]
 }

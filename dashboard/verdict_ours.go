@@ -15,10 +15,9 @@ const (
 	// canaryLate is when a canary's result says nothing about now any more:
 	// three were due in this time.
 	canaryLate = 35 * time.Second
-	// silenceLeast and silenceGaps bound how long the source may be silent: so
-	// many times the mean time between two events of the last 24 hours.
-	silenceLeast = 5 * time.Minute
-	silenceGaps  = 20
+	// silenceGaps bounds how long the source may be silent, ledger.QuietAfter at
+	// least: so many times the mean time between two events of the last 24 hours.
+	silenceGaps = 20
 	// silenceFrom is how many events in 24 hours make silence tell something.
 	silenceFrom = 240
 )
@@ -142,43 +141,38 @@ func checkBacklog(e evidence) check {
 	return c
 }
 
-// checkSource hits when nothing comes in though it usually does.
+// checkSource hits when nothing comes in though it usually does. What is usual
+// are events, not deliveries: a replay makes many of these and brings none in.
 func checkSource(e evidence) check {
 	c := check{Name: "Source"}
-	if !e.Situation.Fresh || !e.Hours.Fresh {
+	if !e.Situation.Fresh {
 		c.Found = unknown
 		return c
 	}
-	last := newestEvent(e.Situation.Value)
-	var created int64
-	for _, h := range e.Hours.Value {
-		created += h.Created
-	}
+	last, usual := e.Situation.Value.NewestEvent(), e.Situation.Value.EventsLastDay
 	if last.IsZero() {
 		c.Says = "no event has come yet"
 		return c
 	}
+	silent := e.Now.Sub(last)
 	c.Says = "the last event came " + e.ago(last) + " ago"
-	if created < silenceFrom {
+	if silent <= ledger.QuietAfter {
+		return c
+	}
+	if usual < silenceFrom {
 		c.Says += "; too few come to tell silence from quiet"
 		return c
 	}
-	limit := max(silenceLeast, silenceGaps*24*time.Hour/time.Duration(created))
-	if e.Now.Sub(last) <= limit {
+	gap := 24 * time.Hour / time.Duration(usual)
+	if silent <= silenceGaps*gap {
 		return c
 	}
+	often := "one every " + formatDuration(gap)
+	if usual >= ledger.MaxCounted {
+		often += " or sooner"
+	}
 	c.Found = hit
-	c.If = &verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where one a %s is usual.", e.ago(last), formatDuration(24*time.Hour/time.Duration(created))),
+	c.If = &verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where %s is usual.", e.ago(last), often),
 		Next: "Nobody can get what was never handed to us. Ask the systems that send events.", Href: "/ops/events", Link: "Events"}
 	return c
-}
-
-// newestEvent is when the newest event of any type was accepted.
-func newestEvent(s ledger.Situation) (newest time.Time) {
-	for _, t := range s.LastEvents {
-		if t.After(newest) {
-			newest = t
-		}
-	}
-	return newest
 }

@@ -24,9 +24,16 @@ func allWell() evidence {
 			LastEvents: map[webhook.Type]time.Time{webhook.TopupCard: noon.Add(-time.Second)}, LastDelivered: noon.Add(-time.Second)}),
 		Workers: known([]ledger.WorkerLease{{Host: "a/1", Alive: true, Canary: ledger.Canary{At: noon, Age: time.Second, RoundTrip: 14 * time.Millisecond}},
 			{Host: "b/2", Alive: true, Canary: ledger.Canary{At: noon, Age: 3 * time.Second, RoundTrip: 9 * time.Millisecond}}}),
-		Hours:    known([]ledger.HourCount{{Hour: noon.Add(-time.Hour), Created: 50_000}}),
 		Partners: known([]ledger.FailingPartner(nil)),
 		Hosts:    known([]ledger.FailingHost(nil)),
+	}
+}
+
+// silent is a source of so many events a day of which none has come for a time.
+func silent(since time.Duration, eventsLastDay int) func(*evidence) {
+	return func(e *evidence) {
+		e.Situation.Value.LastEvents[webhook.TopupCard] = noon.Add(-since)
+		e.Situation.Value.EventsLastDay = eventsLastDay
 	}
 }
 
@@ -52,11 +59,12 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		{"nobody admits", func(e *evidence) { e.Situation.Value.OldestDue = noon.Add(-time.Hour) }, sideUs, "bad", []string{"1 h", "not admitted"}, "Backlog"},
 		{"nobody promotes", func(e *evidence) { e.Situation.Value.OldestWake = noon.Add(-time.Hour) }, sideUs, "bad", []string{"not looked at"}, "Backlog"},
 		{"a short queue", func(e *evidence) { e.Situation.Value.OldestQueued = noon.Add(-29 * time.Second) }, sideNobody, "good", nil, ""},
-		{"a silent source", func(e *evidence) { e.Situation.Value.LastEvents[webhook.TopupCard] = noon.Add(-6 * time.Minute) }, sideSource, "warn", []string{"no event has come in for 6 m", "one a 1.7 s is usual"}, "Source"},
-		{"a quiet source", func(e *evidence) {
-			e.Hours.Value[0].Created = silenceFrom - 1
-			e.Situation.Value.LastEvents[webhook.TopupCard] = noon.Add(-6 * time.Hour)
-		}, sideNobody, "good", nil, ""},
+		{"a silent source", silent(6*time.Minute, 8640), sideSource, "warn", []string{"no event has come in for 6 m", "one every 10 s is usual"}, "Source"},
+		{"a very busy one", silent(6*time.Minute, ledger.MaxCounted), sideSource, "warn", []string{"one every 8.6 s or sooner is usual"}, "Source"},
+		{"a pause of a busy source", silent(5*time.Minute, ledger.MaxCounted), sideNobody, "good", nil, ""},
+		{"a silent source of few", silent(2*time.Hour+time.Second, silenceFrom), sideSource, "warn", []string{"one every 6 m is usual"}, "Source"},
+		{"a pause of a source of few", silent(2*time.Hour, silenceFrom), sideNobody, "good", nil, ""},
+		{"a quiet source", silent(6*time.Hour, silenceFrom-1), sideNobody, "good", nil, ""},
 		{"most hosts fail", func(e *evidence) {
 			e.Situation.Value.HostsFailing = 5
 			e.Partners = known([]ledger.FailingPartner{one, {PartnerCode: "b"}, {PartnerCode: "c"}})
@@ -119,7 +127,6 @@ func TestWhatIsNotKnownIsNeverAllWell(t *testing.T) {
 	for name, hide := range map[string]func(*evidence){
 		"situation": func(e *evidence) { e.Situation.Fresh = false },
 		"workers":   func(e *evidence) { e.Workers.Fresh = false },
-		"hours":     func(e *evidence) { e.Hours.Fresh = false },
 		"partners":  func(e *evidence) { e.Partners.Fresh = false },
 		"hosts":     func(e *evidence) { e.Hosts.Fresh = false },
 		"no canary": func(e *evidence) {
@@ -160,7 +167,7 @@ func TestAnyEvidenceGivesOneReasonedVerdict(t *testing.T) {
 		}
 		s.Held = int64(number.Draw(t, "held"))
 		flag := rapid.Bool()
-		e.Situation.Fresh, e.Workers.Fresh, e.Hours.Fresh = flag.Draw(t, "situation"), flag.Draw(t, "workers"), flag.Draw(t, "hours")
+		e.Situation.Fresh, e.Workers.Fresh = flag.Draw(t, "situation"), flag.Draw(t, "workers")
 		e.Partners.Fresh, e.Hosts.Fresh = flag.Draw(t, "partners"), flag.Draw(t, "hosts")
 		v := judge(e)
 		if v.Sentence == "" || v.Next == "" || v.Tone == "" || strings.Contains(v.Sentence, "%!") {

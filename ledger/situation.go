@@ -17,6 +17,9 @@ const (
 	FailingAfter = time.Minute
 	// InternalWithin is how far back InternalErrors are counted.
 	InternalWithin = 5 * time.Minute
+	// QuietAfter is how long no event must have come for it to be asked how many
+	// are usual.
+	QuietAfter = 5 * time.Minute
 	// MaxCounted is as far as Situation counts events and internal errors.
 	MaxCounted = 10_000
 	// backlogWindows is how many windows are asked for their oldest due delivery.
@@ -32,6 +35,8 @@ type Situation struct {
 	// tests left out; a type that never came is not there.
 	LastEvents       map[webhook.Type]time.Time
 	EventsLastMinute int // up to MaxCounted
+	// EventsLastDay is counted, up to MaxCounted, only if none came for QuietAfter.
+	EventsLastDay int
 
 	// What waits, for the gateway: the oldest delivery that the queue has and no
 	// worker has claimed, the oldest due one whose window has room and that was
@@ -101,8 +106,24 @@ func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
 	if err != nil {
 		return err
 	}
-	return l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
-		webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-time.Minute)), below, MaxCounted).Scan(&s.EventsLastMinute)
+	count := func(within time.Duration, n *int) error {
+		return l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
+			webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-within)), below, MaxCounted).Scan(n)
+	}
+	if s.AsOf.Sub(s.NewestEvent()) > QuietAfter {
+		return count(24*time.Hour, &s.EventsLastDay) // the last minute had none
+	}
+	return count(time.Minute, &s.EventsLastMinute)
+}
+
+// NewestEvent is when the newest event of any type was accepted; zero if none was.
+func (s Situation) NewestEvent() (newest time.Time) {
+	for _, t := range s.LastEvents {
+		if t.After(newest) {
+			newest = t
+		}
+	}
+	return newest
 }
 
 func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {

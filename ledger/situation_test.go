@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
@@ -102,5 +103,65 @@ func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
 			{Host: "partner.example.com", Endpoints: 2, Partners: []string{"bad", "worse"}, FailingSince: since, Waiting: 2},
 			{Host: "alone.example.com", Endpoints: 1, Partners: []string{"worse"}, FailingSince: since},
 		})
+	})
+}
+
+// aged is an event that was accepted some time ago.
+func aged(e delivery.NewEvent, ago time.Duration) delivery.NewEvent {
+	e.Event.CreatedAt = time.Now().Add(-ago)
+	e.Event.ID = webhook.TimeBound(webhook.EventPrefix, e.Event.CreatedAt)
+	return e
+}
+
+func TestInSilenceTheEventsOfADayAreCountedAndNoReplays(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		b.Endpoint(t, "acme", 8)
+		for _, ago := range []time.Duration{25 * time.Hour, 23 * time.Hour, time.Hour, ledger.QuietAfter + time.Second} {
+			store(t, b, aged(ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"), ago))
+		}
+		test := ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending")
+		test.Event.Test = true
+		store(t, b, test)
+		sent := drain(t, b)
+		for _, id := range sent {
+			if _, err := b.RetryDelivery(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := situation(t, b)
+		same(t, "of the last minute and day", []int{s.EventsLastMinute, s.EventsLastDay}, []int{0, 3})
+		if silent := s.AsOf.Sub(s.NewestEvent()); silent < ledger.QuietAfter {
+			t.Errorf("silent for %s", silent)
+		}
+		storeMany(t, b, "acme", 1)
+		s = situation(t, b)
+		same(t, "with a new one", []int{s.EventsLastMinute, s.EventsLastDay}, []int{1, 0})
+	})
+}
+
+func TestAPartnersLastSuccessIsTheNewestOfItsEndpoints(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "young")
+		old := b.Endpoint(t, "acme", 8)
+		storeMany(t, b, "acme", 1)
+		drain(t, b)
+		b.Endpoint(t, "young", 8)
+		for _, breaker := range []webhook.BreakerState{webhook.BreakerClosed, webhook.BreakerOpen} { // one is summed up before, one after it
+			added := b.Endpoint(t, "acme", 8)
+			change(t, b, "UPDATE windows SET breaker = $1 WHERE endpoint_id = $2", string(breaker), added.ID)
+		}
+		found, err := b.PartnerWindows(t.Context())
+		if err != nil || len(found) != 2 {
+			t.Fatalf("%+v (%v)", found, err)
+		}
+		acme, young := found[0], found[1]
+		same(t, "acme's", acme.LastSuccess, windowOf(t, b, old.ID).Health.LastSuccess)
+		same(t, "endpoints", []int{acme.Breakers[webhook.BreakerClosed], acme.Breakers[webhook.BreakerOpen]}, []int{2, 1})
+		if acme.LastSuccess.IsZero() || !young.LastSuccess.IsZero() {
+			t.Errorf("acme's last success was at %s, that of one who never had any at %s", acme.LastSuccess, young.LastSuccess)
+		}
 	})
 }
