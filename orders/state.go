@@ -112,7 +112,7 @@ func (o Order) mayMove(to Status, in TransitionInput) error {
 			return webhook.Invalid("/reason", "must say what was proved about an order that leaves ERROR")
 		}
 	}
-	if o.Status == StatusAwaitingPayment && to == StatusFail && in.PaidAmount != nil && in.PaidAmount.Sign() > 0 {
+	if to == StatusFail && in.PaidAmount != nil && in.PaidAmount.Sign() > 0 {
 		return webhook.Invalid("/paidAmount", "must be absent or 0: an order whose money moved cannot become FAIL")
 	}
 	return nil
@@ -165,10 +165,10 @@ func (o Order) MarkPayout() (next Order, changed bool, err error) {
 	case o.Status != StatusAwaitingPayment:
 		return o, false, webhook.Conflict(fmt.Sprintf("order %s is %s: only an order that is %s can be paid out",
 			o.ID, o.Status, StatusAwaitingPayment))
-	case !now.Before(o.ExpiresAt):
-		return o, false, webhook.Conflict(fmt.Sprintf("order %s expired at %s", o.ID, o.ExpiresAt.Format(TimeFormat)))
 	case !o.PayoutAt.IsZero():
 		return o, false, nil
+	case !now.Before(o.ExpiresAt):
+		return o, false, webhook.Conflict(fmt.Sprintf("order %s expired at %s", o.ID, o.ExpiresAt.Format(TimeFormat)))
 	}
 	o.PayoutAt, o.UpdatedAt = now, now
 	return o, true, nil

@@ -138,9 +138,17 @@ func TestWrongTransitionInputIsRefused(t *testing.T) {
 	checkField(t, err, "/reason")
 	_, _, err = o.Transition("PAID", TransitionInput{})
 	checkField(t, err, "/status")
-	paid := amount(t, "1")
-	_, _, err = o.Transition(StatusFail, TransitionInput{PaidAmount: &paid})
-	checkField(t, err, "/paidAmount")
+}
+
+func TestAnOrderThatFailsWasNotPaid(t *testing.T) {
+	paid, o := amount(t, "1"), newOrder(t)
+	for _, from := range []Status{StatusAwaitingPayment, StatusError} {
+		o.Status = from
+		in := operator
+		in.PaidAmount = &paid
+		_, _, err := o.Transition(StatusFail, in)
+		checkField(t, err, "/paidAmount")
+	}
 }
 
 func TestUnpaidOrderExpires(t *testing.T) {
@@ -180,6 +188,9 @@ func TestOrderBeingPaidOutDoesNotExpire(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		if _, changed := marked.Expire(); changed {
 			t.Error("expired while being paid out")
+		}
+		if _, changed, err := marked.MarkPayout(); changed || err != nil {
+			t.Errorf("marked again after its time: changed %t, %v", changed, err)
 		}
 		if _, changed, err := marked.Transition(StatusPaymentCompleted, TransitionInput{}); !changed || err != nil {
 			t.Errorf("the late payout: changed %t, %v", changed, err)
