@@ -19,7 +19,7 @@ const (
 	MaxMaxInFlight = 1000 // the widest window
 	MaxRate        = 1000 // deliveries a second
 
-	MinTimeout = 3 * time.Second // of one attempt
+	MinTimeout = 3 * time.Second // of one attempt; both are whole seconds
 	MaxTimeout = 30 * time.Second
 )
 
@@ -72,11 +72,11 @@ func (c EndpointChange) Apply(box *signer.Box, e *webhook.Endpoint) error {
 		e.AckMode = *c.AckMode
 	}
 	if c.Timeout != nil {
-		timeout := time.Duration(*c.Timeout) * time.Second
-		if timeout != 0 && (timeout < MinTimeout || timeout > MaxTimeout) {
-			return webhook.Invalid("/timeoutSeconds", fmt.Sprintf("must be %g to %g, or 0 for the gateway's own", MinTimeout.Seconds(), MaxTimeout.Seconds()))
+		const least, most = int(MinTimeout / time.Second), int(MaxTimeout / time.Second)
+		if *c.Timeout != 0 && (*c.Timeout < least || *c.Timeout > most) {
+			return webhook.Invalid("/timeoutSeconds", fmt.Sprintf("must be %d to %d, or 0 for the gateway's own", least, most))
 		}
-		e.Timeout = timeout
+		e.Timeout = time.Duration(*c.Timeout) * time.Second
 	}
 	if c.Headers != nil {
 		if err := c.Headers.check(); err != nil {

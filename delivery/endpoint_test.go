@@ -36,6 +36,12 @@ func TestAnEndpointsChangeNamesWhatIsWrongAndLeavesTheRest(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+	for _, seconds := range []int{-1, 31, 18_446_744_077} { // the last in nanoseconds wraps around to 3.29 s
+		e := NewEndpoint("acme", "https://acme.example/", time.Now())
+		if err := (EndpointChange{Timeout: number(seconds)}).Apply(box, &e); err == nil {
+			t.Errorf("a timeout of %d s is taken for %s", seconds, e.Timeout)
+		}
+	}
 	e := NewEndpoint("acme", "https://acme.example/", time.Now())
 	body, yes := webhook.AckBody, true
 	change := EndpointChange{Types: &[]string{"TopupCard"}, MaxInFlight: number(5), RateLimit: number(20), Ordered: &yes, AckMode: &body, Timeout: number(30), Headers: Headers{"X-Key": "s3cret"}}
