@@ -40,7 +40,8 @@ const (
 	redisRest = time.Second
 )
 
-// NewLimiter returns a limiter that shares its limits through r; nil: with nobody.
+// NewLimiter returns a limiter that shares its limits through r, a client that
+// keeps to a context's deadline (ContextTimeoutEnabled); nil: with nobody.
 func NewLimiter(r redis.Scripter) *Limiter {
 	return &Limiter{redis: r, patience: redisPatience, local: localLimiter{arrivals: map[string]time.Time{}}}
 }
@@ -81,7 +82,7 @@ func (l *Limiter) step(ctx context.Context, key string, rate Rate, take bool) (o
 			return wait <= 0, time.Duration(wait) * time.Microsecond
 		}
 		if ctx.Err() == nil {
-			l.restRedis(now)
+			l.restRedis()
 		}
 	}
 	return l.local.step(key, rate, now, take)
@@ -93,10 +94,10 @@ func (l *Limiter) useRedis(now time.Time) bool {
 	return l.redis != nil && !now.Before(l.redisOff)
 }
 
-func (l *Limiter) restRedis(now time.Time) {
+func (l *Limiter) restRedis() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.redisOff = now.Add(redisRest)
+	l.redisOff = time.Now().Add(redisRest)
 }
 
 // localLimiter is the same algorithm in memory.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -112,6 +113,31 @@ func TestWithoutRedisEachProcessLimitsByItself(t *testing.T) {
 	}
 	if n != 7 {
 		t.Errorf("%d allowed, want 7", n)
+	}
+}
+
+// A Redis that is there and does not answer costs a request the limiter's
+// patience and not the client's, and then nobody else for a while.
+func TestARedisThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts, nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	client := redis.NewClient(&redis.Options{Addr: silent.Addr().String(), ReadTimeout: time.Minute, ContextTimeoutEnabled: true})
+	defer client.Close()
+	l, n, began := NewLimiter(client), 0, time.Now()
+	l.patience = redisRest + 100*time.Millisecond
+	for range 50 {
+		if ok, _ := l.Allow(t.Context(), "acme", Rate{time.Minute, 7}); ok {
+			n++
+		}
+		if l.useRedis(time.Now()) {
+			t.Fatal("Redis is asked again at once")
+		}
+	}
+	if took := time.Since(began); n != 7 || took > 30*time.Second {
+		t.Errorf("%d allowed after %s, want 7 after %s", n, took, l.patience)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 // connect reads a Redis address. Several nodes of a Sentinel or a Cluster are
 // separated by commas; a Sentinel's master is the path:
-// redis-sentinel://host1:26379,host2:26379/mymaster.
+// redis-sentinel://host1:26379,host2:26379/mymaster. The client keeps to the
+// deadlines of its callers, also while a Redis that is there does not answer.
 func connect(address string) (redis.UniversalClient, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	switch scheme {
@@ -22,6 +23,7 @@ func connect(address string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, errors.New("LEDGERHOOK_REDIS_URL is not an address like redis://:password@host:6379/0")
 		}
+		options.ContextTimeoutEnabled = true
 		return redis.NewClient(options), nil
 	case "redis-sentinel", "redis-cluster":
 		user, hosts, path, err := splitHosts(rest)
@@ -30,12 +32,12 @@ func connect(address string) (redis.UniversalClient, error) {
 		}
 		password, _ := user.Password()
 		if scheme == "redis-cluster" {
-			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password}), nil
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true}), nil
 		}
 		if path == "" {
 			return nil, errors.New("LEDGERHOOK_REDIS_URL names no master: redis-sentinel://host:26379/mymaster")
 		}
-		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: path, SentinelAddrs: hosts, Username: user.Username(), Password: password}), nil
+		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: path, SentinelAddrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true}), nil
 	}
 	return nil, errors.New("LEDGERHOOK_REDIS_URL must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://")
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ledgerhook/delivery/queue/queuetest"
 )
 
 func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
@@ -86,4 +89,38 @@ func TestAnUnreachableRedisIsSaidWhenOpening(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "reach the queue's Redis") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestCallersWaitNoLongerThanTheySayForARedisThatHangs(t *testing.T) {
+	t.Parallel()
+	server := queuetest.Start(t)
+	q := open(t, server.URL)
+	server.Stall(t)
+	for name, call := range map[string]func(context.Context) error{
+		"Ping":    q.Ping,
+		"Enqueue": func(ctx context.Context) error { return q.Enqueue(ctx, newTicket()) },
+		"Depths":  func(ctx context.Context) error { _, err := q.Depths(ctx); return err },
+	} {
+		wantDeadline(t, name, call)
+	}
+	for _, address := range []string{strings.TrimSuffix(server.URL, "/0"), "redis-cluster://" + hostOf(server.URL), "redis-sentinel://" + hostOf(server.URL) + "/main"} {
+		c := connected[redis.UniversalClient](t, address)
+		wantDeadline(t, address, func(ctx context.Context) error { return c.Ping(ctx).Err() })
+	}
+}
+
+// wantDeadline fails unless call ends with its context and not seconds later,
+// with the client's own limits.
+func wantDeadline(t *testing.T, name string, call func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := call(ctx); err == nil || time.Since(began) > 3*time.Second {
+		t.Errorf("%s: %v after %s", name, err, time.Since(began))
+	}
+}
+
+func hostOf(address string) string {
+	return strings.TrimSuffix(address[strings.Index(address, "@")+1:], "/0")
 }

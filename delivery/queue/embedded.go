@@ -29,7 +29,7 @@ func startEmbedded() (*embedded, error) {
 }
 
 func (e *embedded) client() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: e.server.Addr(), Password: e.password})
+	return redis.NewClient(&redis.Options{Addr: e.server.Addr(), Password: e.password, ContextTimeoutEnabled: true})
 }
 
 // tick lets time pass for the server's expiries, which it leaves to its owner.

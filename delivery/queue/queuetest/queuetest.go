@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -56,6 +57,15 @@ func (r *Redis) Kill() {
 	_ = r.server.Process.Kill()
 	_ = r.server.Wait()
 	r.server = nil
+}
+
+// Stall makes the server answer nothing any more, as a machine that hangs
+// does: connections stay open, and new ones are taken.
+func (r *Redis) Stall(t *testing.T) {
+	t.Helper()
+	if err := r.server.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Client connects to the server until the test ends.
