@@ -76,14 +76,20 @@ func (d *diagnosis) ledger(ctx context.Context) {
 	d.egress(ctx, l)
 }
 
+// keys looks at the master key that a server would have, without making one.
 func (d *diagnosis) keys(ctx context.Context, l *ledger.Ledger) {
-	a := &App{config: d.cfg, ledger: l}
-	if err := a.openSecrets(ctx); err != nil {
+	box, _, err := readSecrets(d.cfg, shownSecret)
+	if err != nil {
 		d.add("keys", err, "")
 		return
 	}
-	ring := &keyring{ledger: l, box: a.box, keys: map[string]*signer.Key{}}
-	err := ring.load(ctx)
+	kept, err := l.CheckMasterKey(ctx, box)
+	if err != nil || !kept {
+		d.add("keys", err, "none yet: the first \"ledgerhook serve\" makes them")
+		return
+	}
+	ring := &keyring{ledger: l, box: box, keys: map[string]*signer.Key{}}
+	err = ring.load(ctx)
 	detail := "the master key fits; no signing key yet, the first \"ledgerhook serve\" makes it"
 	if ring.active != nil {
 		detail = "the master key fits; notifications are signed with " + ring.active.ID()

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ledgerhook/config"
 	"ledgerhook/signer"
 )
 
@@ -22,30 +23,35 @@ const (
 // openSecrets takes the master key and the token from the configuration, or
 // from the data directory, where they are made when they are missing. The
 // master key must be the one that the ledger was encrypted with.
-func (a *App) openSecrets(ctx context.Context) error {
-	masterKey := a.config.MasterKey
+func (a *App) openSecrets(ctx context.Context) (err error) {
+	if a.box, a.token, err = readSecrets(a.config, keptSecret); err != nil {
+		return err
+	}
+	return a.ledger.KeepMasterKey(ctx, a.box)
+}
+
+// secretSource finds a secret of the data directory, or generates it.
+type secretSource func(dir, name string, generate func() string) (string, error)
+
+// readSecrets takes what the configuration does not say from the data directory.
+func readSecrets(cfg config.Config, find secretSource) (box *signer.Box, token string, err error) {
+	masterKey := cfg.MasterKey
 	if masterKey == nil {
-		text, err := keptSecret(a.config.DataDir, masterKeyFile, newMasterKey)
+		text, err := find(cfg.DataDir, masterKeyFile, newMasterKey)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		if masterKey, err = signer.ParseMasterKey(text); err != nil {
-			return fmt.Errorf("read %s: %w", filepath.Join(a.config.DataDir, masterKeyFile), err)
+			return nil, "", fmt.Errorf("read %s: %w", filepath.Join(cfg.DataDir, masterKeyFile), err)
 		}
 	}
-	box, err := signer.NewBox(masterKey)
-	if err != nil {
-		return err
+	if box, err = signer.NewBox(masterKey); err != nil {
+		return nil, "", err
 	}
-	a.box = box
-	if err := a.ledger.CheckMasterKey(ctx, box); err != nil {
-		return err
+	if token = cfg.Token; token == "" {
+		token, err = find(cfg.DataDir, tokenFile, rand.Text)
 	}
-	a.token = a.config.Token
-	if a.token == "" {
-		a.token, err = keptSecret(a.config.DataDir, tokenFile, rand.Text)
-	}
-	return err
+	return box, token, err
 }
 
 func newMasterKey() string {
@@ -54,33 +60,52 @@ func newMasterKey() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// keptSecret reads a secret from a file of the data directory, or makes it. It
-// is written whole or not at all.
-func keptSecret(dir, name string, generate func() string) (string, error) {
-	path := filepath.Join(dir, name)
-	text, err := os.ReadFile(path)
-	if err == nil {
-		return strings.TrimSpace(string(text)), nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the secret: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the data directory: %w", err)
-	}
-	secret := generate()
-	draft := path + ".new"
-	if err := os.WriteFile(draft, []byte(secret+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write the secret: %w", err)
-	}
-	// Whoever is first makes the secret; a second process takes the first's.
-	err = os.Link(draft, path)
-	_ = os.Remove(draft)
-	if errors.Is(err, fs.ErrExist) {
-		return keptSecret(dir, name, generate)
+// shownSecret is a secretSource that keeps nothing: what it generates is gone
+// with the caller.
+func shownSecret(dir, name string, generate func() string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return generate(), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("keep the secret: %w", err)
+		return "", fmt.Errorf("read the secret: %w", err)
 	}
-	return secret, nil
+	return strings.TrimSpace(string(text)), nil
+}
+
+// keptSecret is a secretSource that keeps what it generates. The ledger holds
+// the data directory for this process, so nobody else makes one meanwhile.
+func keptSecret(dir, name string, generate func() string) (string, error) {
+	made := ""
+	secret, err := shownSecret(dir, name, func() string { made = generate(); return made })
+	if err == nil && made != "" {
+		err = keepSecret(dir, name, made)
+	}
+	return secret, err
+}
+
+// keepSecret writes a secret whole or not at all. It is on the disk before
+// anything is: what is encrypted under a master key is lost without it.
+func keepSecret(dir, name, secret string) error {
+	path := filepath.Join(dir, name)
+	draft := path + ".new"
+	file, err := os.OpenFile(draft, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the secret: %w", err)
+	}
+	_, err = file.WriteString(secret + "\n")
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("write the secret: %w", err)
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return fmt.Errorf("keep the secret: %w", err)
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("keep the secret: %w", err)
+	}
+	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+		return fmt.Errorf("keep the secret: %w", err)
+	}
+	return nil
 }

@@ -17,23 +17,35 @@ type Sealer interface {
 
 const masterKeyCheck = "master-key-check"
 
-// CheckMasterKey returns a one-line error if the ledger was encrypted under
-// another master key. A new ledger remembers this one.
-func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) error {
-	known := []byte("ledgerhook")
+// masterKeyKnown is what the check value holds, sealed.
+var masterKeyKnown = []byte("ledgerhook")
+
+// KeepMasterKey is CheckMasterKey, and makes a new ledger remember the key.
+func (l *Ledger) KeepMasterKey(ctx context.Context, s Sealer) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-		masterKeyCheck, s.Seal(masterKeyCheck, known))
+		masterKeyCheck, s.Seal(masterKeyCheck, masterKeyKnown))
 	if err != nil {
 		return l.broken(fmt.Errorf("store the master key's check value: %w", err))
 	}
+	_, err = l.CheckMasterKey(ctx, s)
+	return err
+}
+
+// CheckMasterKey returns a one-line error if the ledger was encrypted under
+// another master key. kept is false for a new ledger, which any key fits.
+func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err error) {
 	var sealed []byte
-	if err := l.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed); err != nil {
-		return l.broken(fmt.Errorf("read the master key's check value: %w", err))
+	err = l.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
-	if plain, err := s.Open(masterKeyCheck, sealed); err != nil || !bytes.Equal(plain, known) {
-		return errors.New("LEDGERHOOK_MASTER_KEY is not the key that this database was encrypted with: set the key it was first started with")
+	if err != nil {
+		return false, l.broken(fmt.Errorf("read the master key's check value: %w", err))
 	}
-	return nil
+	if plain, err := s.Open(masterKeyCheck, sealed); err != nil || !bytes.Equal(plain, masterKeyKnown) {
+		return true, errors.New("LEDGERHOOK_MASTER_KEY is not the key that this database was encrypted with: set the key it was first started with")
+	}
+	return true, nil
 }
 
 // SigningKey is a key of the gateway, its private half sealed.

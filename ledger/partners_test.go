@@ -162,20 +162,28 @@ func TestPendingSecretsArePutUpWithUpToTen(t *testing.T) {
 func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		right := newBox(t)
-		for range 2 { // the first one is remembered, the second compared
-			if err := b.CheckMasterKey(t.Context(), right); err != nil {
-				t.Fatal(err)
-			}
-		}
 		wrong, err := signer.NewBox(bytes.Repeat([]byte{2}, signer.MasterKeySize))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.CheckMasterKey(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "LEDGERHOOK_MASTER_KEY") {
-			t.Errorf("a wrong master key: %v", err)
+		for _, box := range []*signer.Box{wrong, right} { // looking alone decides nothing
+			if kept, err := b.CheckMasterKey(t.Context(), box); kept || err != nil {
+				t.Fatalf("a new ledger: kept %t, %v", kept, err)
+			}
 		}
-		if err := b.CheckMasterKey(t.Context(), right); err != nil {
-			t.Error(err)
+		for range 2 { // the first one is remembered, the second compared
+			if err := b.KeepMasterKey(t.Context(), right); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, looked := b.CheckMasterKey(t.Context(), wrong)
+		for _, err := range []error{looked, b.KeepMasterKey(t.Context(), wrong)} {
+			if err == nil || !strings.Contains(err.Error(), "LEDGERHOOK_MASTER_KEY") {
+				t.Errorf("a wrong master key: %v", err)
+			}
+		}
+		if kept, err := b.CheckMasterKey(t.Context(), right); !kept || err != nil {
+			t.Errorf("the right master key: kept %t, %v", kept, err)
 		}
 	})
 }

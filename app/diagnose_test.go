@@ -1,0 +1,96 @@
+package app_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ledgerhook/app"
+	"ledgerhook/config"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/signer"
+)
+
+// A key that was only looked at must not become the database's: the first
+// server would then refuse the right one for good.
+func TestTheDoctorChangesNothing(t *testing.T) {
+	for _, driver := range ledgertest.Drivers {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			o := ledgertest.Options(t, driver)
+			if _, err := ledger.Migrate(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			cfg := config.Config{DatabaseURL: o.DatabaseURL, DataDir: o.DataDir}
+			if driver == "postgres" {
+				cfg.MasterKey, cfg.Token = bytes.Repeat([]byte{1}, signer.MasterKeySize), "t0ken"
+			}
+			files := listFiles(t, o.DataDir)
+			wantCheck(t, app.Diagnose(t.Context(), cfg), "keys", true, "none yet")
+			if diff := cmp.Diff(files, listFiles(t, o.DataDir)); diff != "" {
+				t.Errorf("files of the data directory (-before +after):\n%s", diff)
+			}
+
+			keep(t, o, 2)
+			wantCheck(t, app.Diagnose(t.Context(), cfg), "keys", false, "LEDGERHOOK_MASTER_KEY")
+			if diff := cmp.Diff(files, listFiles(t, o.DataDir)); diff != "" {
+				t.Errorf("files of the data directory (-before +after):\n%s", diff)
+			}
+			cfg.MasterKey = bytes.Repeat([]byte{2}, signer.MasterKeySize)
+			wantCheck(t, app.Diagnose(t.Context(), cfg), "keys", true, "the master key fits")
+		})
+	}
+}
+
+// keep starts the ledger with the master key of one repeated byte, as the
+// first server does.
+func keep(t *testing.T, o ledger.Options, key byte) {
+	t.Helper()
+	box, err := signer.NewBox(bytes.Repeat([]byte{key}, signer.MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.KeepMasterKey(t.Context(), box); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantCheck(t *testing.T, checks []app.Check, name string, ok bool, says string) {
+	t.Helper()
+	for _, c := range checks {
+		if c.Name == name {
+			if c.OK != ok || !strings.Contains(c.Detail, says) {
+				t.Errorf("%s: ok %t, %q; want %t, %q", name, c.OK, c.Detail, ok, says)
+			}
+			return
+		}
+	}
+	t.Errorf("no check of %s in %+v", name, checks)
+}
+
+func listFiles(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	if dir == "" {
+		return nil
+	}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
