@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/config"
+	"ledgerhook/dashboard"
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
@@ -91,9 +92,14 @@ func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
+// StopLimit is what all parts of a stop may take, one after the other: 20 s of
+// draining and 5 s of cutting off, 5 s for each listener and for the last
+// codes, 3 s for the worker's lease, and some for the stores.
+const StopLimit = 45 * time.Second
+
 // Stop takes the process down: it is no longer ready and takes no new requests
 // from partners, then no new deliveries, up to 20 s for what is being sent;
-// then the internal listener and the stores close.
+// then the internal listener and the stores close. ctx bounds it; see StopLimit.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopping.Store(true)
 	err := a.cleanups.run(ctx)
@@ -256,8 +262,10 @@ func (a *App) serve(context.Context) error {
 			return err
 		}
 	}
+	var pages *dashboard.Dashboard
 	if a.config.Roles.Dashboard {
-		if err := a.mountDashboard(internal, public); err != nil {
+		var err error
+		if pages, err = a.mountDashboard(internal, public); err != nil {
 			return err
 		}
 	}
@@ -265,6 +273,9 @@ func (a *App) serve(context.Context) error {
 	if a.public != nil {
 		server := a.serveOn("public", a.public, public)
 		a.cleanups.add("close the public listener", func(ctx context.Context) error { return closeServer(ctx, server) })
+	}
+	if pages != nil {
+		a.cleanups.add("end the pages' streams", func(context.Context) error { pages.EndStreams(); return nil })
 	}
 	return nil
 }

@@ -12,14 +12,14 @@ import (
 
 // mountDashboard mounts the operators' pages on the internal listener and the
 // partners' on the public one.
-func (a *App) mountDashboard(internal, public *http.ServeMux) error {
+func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashboard, error) {
 	var settings []dashboard.Setting
 	for _, v := range a.config.Masked() {
 		settings = append(settings, dashboard.Setting{Name: v.Name, Value: v.Text, Default: v.Default, Meaning: v.Meaning, Secret: v.Secret})
 	}
 	sendMail, err := a.sendMail()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pages, err := dashboard.New(dashboard.Options{
 		Ledger: a.ledger, Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
@@ -29,14 +29,14 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) error {
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ops, portal := pages.Ops(), pages.Portal()
 	internal.Handle("/ops", ops)
 	internal.Handle("/ops/", ops)
 	public.Handle("/portal", portal)
 	public.Handle("/portal/", portal)
-	return nil
+	return pages, nil
 }
 
 // slots are what this process can send at once and what it sends; without a

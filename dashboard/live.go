@@ -17,9 +17,19 @@ type hub struct {
 	log    *slog.Logger
 	mu     sync.Mutex
 	topics map[string]*topic
+	ended  context.Context // is over when nobody may listen any more
+	end    func()
 }
 
-func newHub(log *slog.Logger) *hub { return &hub{log: log, topics: map[string]*topic{}} }
+func newHub(log *slog.Logger) *hub {
+	h := &hub{log: log, topics: map[string]*topic{}}
+	h.ended, h.end = context.WithCancel(context.Background())
+	return h
+}
+
+// EndStreams ends the event streams of all pages, and at once those that are
+// asked for afterwards: a listener that closes waits for its answers.
+func (d *Dashboard) EndStreams() { d.hub.end() }
 
 // source reads what a subject is now, in few words: a listener hears of it
 // when it differs from before.
@@ -141,6 +151,8 @@ func (s *surface) stream(w http.ResponseWriter, r *http.Request, name string, re
 		}
 		select {
 		case <-r.Context().Done():
+			return nil
+		case <-s.hub.ended.Done():
 			return nil
 		case <-end.C:
 			return nil

@@ -35,7 +35,6 @@ type Options struct {
 
 const (
 	drainPatience = 30 * time.Second
-	stopPatience  = 25 * time.Second
 	// drainShare is how long before the end of Duration traffic stops, at most
 	// a quarter of it: time for the last event to fail once and be repeated.
 	drainShare = 3 * time.Second
@@ -138,7 +137,7 @@ func (d *demo) live(ctx context.Context) error {
 }
 
 func (d *demo) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	ctx, cancel := context.WithTimeout(ctx, app.StopLimit)
 	defer cancel()
 	err := d.app.Stop(ctx)
 	for _, p := range d.partners {

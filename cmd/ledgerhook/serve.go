@@ -6,16 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"ledgerhook/app"
 	"ledgerhook/config"
 )
-
-// stopPatience bounds a stop: the drain takes at most 20 s of it.
-const stopPatience = 30 * time.Second
 
 func configFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "config", "", "a YAML file of settings; the environment wins over it")
@@ -59,7 +55,7 @@ func (c *cli) serve() *cobra.Command {
 				log.Info("stopping: unfinished requests are drained")
 			case <-a.Done():
 			}
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), stopPatience)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), app.StopLimit)
 			defer cancel()
 			if err := a.Stop(ctx); err != nil {
 				return fmt.Errorf("stop: %w", err)

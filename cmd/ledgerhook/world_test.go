@@ -5,7 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,6 +33,27 @@ func waitLine(t *testing.T, r io.Reader, text string) (string, *bufio.Reader) {
 			t.Fatalf("no line with %q: %v", text, err)
 		}
 	}
+}
+
+// startServer runs "serve" on ports of its own and returns where its internal
+// listener is.
+func startServer(ctx context.Context, t *testing.T, env ...string) (serve *exec.Cmd, internal string) {
+	t.Helper()
+	serve = command(ctx, t, append(env, "LEDGERHOOK_LISTEN=127.0.0.1:0", "LEDGERHOOK_INTERNAL_LISTEN=127.0.0.1:0"), "serve")
+	log, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, rest := waitLine(t, log, `"internal":"`)
+	go func() { _, _ = io.Copy(io.Discard, rest) }()
+	var said struct{ Internal string }
+	if err := json.Unmarshal([]byte(line), &said); err != nil {
+		t.Fatal(err)
+	}
+	return serve, said.Internal
 }
 
 func TestTheDemoDeliversAndVerifiesEverything(t *testing.T) {
@@ -83,22 +108,8 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 	_, public := keyPair(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	env := []string{"LEDGERHOOK_LISTEN=127.0.0.1:0", "LEDGERHOOK_INTERNAL_LISTEN=127.0.0.1:0", "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8"}
-	serve := command(ctx, t, env, "serve")
-	log, err := serve.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	started, log2 := waitLine(t, log, `"internal":"`)
-	go func() { _, _ = io.Copy(io.Discard, log2) }()
-	var said struct{ Internal string }
-	if err := json.Unmarshal([]byte(started), &said); err != nil {
-		t.Fatal(err)
-	}
-	client := []string{"LEDGERHOOK_URL=" + said.Internal, "LEDGERHOOK_DATA_DIR=" + filepath.Join(serve.Dir, "data")}
+	serve, internal := startServer(ctx, t, "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8")
+	client := []string{"LEDGERHOOK_URL=" + internal, "LEDGERHOOK_DATA_DIR=" + filepath.Join(serve.Dir, "data")}
 	do := func(stdin string, code int, args ...string) result {
 		t.Helper()
 		got := run(t, client, stdin, args...)
@@ -160,4 +171,38 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 	}
 	_ = listen.Process.Signal(syscall.SIGINT)
 	_ = listen.Wait()
+}
+
+// The stream of an open page lasts for minutes; a stop ends it.
+func TestAnOpenPageHoldsUpNoStop(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	const password = "four plain words here"
+	serve, internal := startServer(ctx, t, "LEDGERHOOK_ADMIN_PASSWORD="+password)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	signedIn, err := browser.PostForm(internal+"/ops/login", url.Values{"username": {"admin"}, "password": {password}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = signedIn.Body.Close()
+	page, err := browser.Get(internal + "/ops/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	_, stream := waitLine(t, page.Body, "retry:")
+
+	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, stream); err != nil {
+		t.Errorf("the page was cut off after the stop had waited for it: %v", err)
+	}
+	if err := serve.Wait(); err != nil {
+		t.Errorf("a stop that was asked for is no failure: %v", err)
+	}
 }
