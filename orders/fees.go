@@ -4,14 +4,13 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/apd/v3"
-
-	"ledgerhook/webhook"
 )
 
 // wholeInBasisPoints is 100 %.
 const wholeInBasisPoints = 10_000
 
 // FeeRule is how one fee is computed: a fixed part and a share of the amount.
+// Its bounds are those of a partner's settings.
 type FeeRule struct {
 	Fixed       int64 // dong, 0 … MaxVND
 	BasisPoints int64 // hundredths of a percent of the fiat amount, 0 … 10000
@@ -20,18 +19,6 @@ type FeeRule struct {
 // Of returns the fee of a fiat amount, rounded half up to whole dong.
 func (r FeeRule) Of(fiat int64) int64 {
 	return r.Fixed + (fiat*r.BasisPoints+wholeInBasisPoints/2)/wholeInBasisPoints
-}
-
-// Check returns an Invalid error if a part of the rule is out of range; field
-// is the JSON pointer of the rule.
-func (r FeeRule) Check(field string) error {
-	if r.Fixed < 0 || r.Fixed > MaxVND {
-		return webhook.Invalid(field+"/fixed", fmt.Sprintf("must be from 0 to %d VND", MaxVND))
-	}
-	if r.BasisPoints < 0 || r.BasisPoints > wholeInBasisPoints {
-		return webhook.Invalid(field+"/basisPoints", fmt.Sprintf("must be from 0 to %d", wholeInBasisPoints))
-	}
-	return nil
 }
 
 // FeeRules are the rules of one partner. The zero value charges nothing.
