@@ -13,14 +13,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ledgerhook/ingest"
 	"ledgerhook/signer"
 )
 
+func (a *api) samples(t *testing.T) map[string]float64 { t.Helper(); return samples(t, a.registry) }
+
 // samples are the metrics as "name{label="value",…}", histograms by their count.
-func (a *api) samples(t *testing.T) map[string]float64 {
+func samples(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
-	families, err := a.registry.Gather()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,6 +96,7 @@ func (p *Partner) operations() []operation {
 func (p *Partner) Register(mux *http.ServeMux) {
 	p.standIn = partners.Partner{PublicKey: p.Key.PublicPEM()}
 	p.standIn.SealedSecret = p.Box.Seal(p.standIn.SealPurpose(), []byte(rand.Text()+rand.Text()))
+	p.Web.AuthReasons(partnerSurface, reasonSignature, reasonAccessToken, reasonRefreshToken, reasonCode)
 	api := http.NewServeMux()
 	for _, op := range p.operations() {
 		surface := p.surface(op.envelope)
@@ -108,8 +108,11 @@ func (p *Partner) Register(mux *http.ServeMux) {
 	mux.Handle("GET /qr/{code}", web.Surface{Name: "public", Log: p.Log, Metrics: p.Web}.Handle(p.showQR))
 }
 
+// partnerSurface names the operations' surface in metrics.
+const partnerSurface = "partner"
+
 func (p *Partner) surface(envelope bool) web.Surface {
-	return web.Surface{Name: "partner", Log: p.Log, Metrics: p.Web, Render: func(w http.ResponseWriter, r *http.Request, status int, e *webhook.Error) {
+	return web.Surface{Name: partnerSurface, Log: p.Log, Metrics: p.Web, Render: func(w http.ResponseWriter, r *http.Request, status int, e *webhook.Error) {
 		renderPartnerError(w, r, status, e, envelope)
 	}}
 }
@@ -220,9 +223,6 @@ func renderPartnerError(w http.ResponseWriter, r *http.Request, status int, e *w
 	message := shown.Message(r.Header.Get("lang"))
 	h := w.Header()
 	h.Set("X-Error-Code", string(shown.Key))
-	if e.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-	}
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}

@@ -15,6 +15,15 @@ import (
 	"ledgerhook/webhook"
 )
 
+// Why a partner's credentials are refused, as ledgerhook_auth_failures_total
+// counts it.
+const (
+	reasonSignature    = "signature"
+	reasonAccessToken  = "access_token"
+	reasonRefreshToken = "refresh_token"
+	reasonCode         = "code"
+)
+
 // authenticate finds the partner of a request and checks its signature. An
 // unknown partner, a disabled one, a source address that is not on the
 // partner's list and a wrong signature are one answer after the same work.
@@ -41,7 +50,7 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 	}
 	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
 		p.Limiter.Allow(ctx, failures, p.Terms.BadSignatureRate)
-		p.Web.AuthFailed("partner", "signature")
+		p.Web.AuthFailed(partnerSurface, reasonSignature)
 		return call{}, &orders.Error{Key: orders.KeyAuthFailed}
 	}
 	return call{Request: request, partner: partner, secretKey: secretKey}, nil
@@ -119,7 +128,7 @@ func (p *Partner) checkBearer(ctx context.Context, c call, email string) error {
 		return err
 	}
 	if !ok || holder.PartnerCode != c.partner.Code || email != "" && holder.Email != email {
-		p.Web.AuthFailed("partner", "access_token")
+		p.Web.AuthFailed(partnerSurface, reasonAccessToken)
 		return &orders.Error{Key: orders.KeyAccessTokenInvalid}
 	}
 	return nil

@@ -37,6 +37,23 @@ func TestTheRatesAreThoseOfTheInterface(t *testing.T) {
 	}
 }
 
+func TestRefusedCredentialsOfPartnersAreCountedFromTheStart(t *testing.T) {
+	g := newGate(t, newBench(t))
+	name := func(reason string) string {
+		return fmt.Sprintf("ledgerhook_auth_failures_total{reason=%q,surface=%q}", reason, "partner")
+	}
+	before := samples(t, g.registry)
+	for _, reason := range []string{"signature", "access_token", "refresh_token", "code"} {
+		if n, known := before[name(reason)]; !known || n != 0 {
+			t.Errorf("%s: %g, known %t", reason, n, known)
+		}
+	}
+	g.refuse(t, key(orders.KeyAuthFailed), review, members{"signature": "AAAA"})
+	if n := samples(t, g.registry)[name("signature")]; n != 1 {
+		t.Errorf("%g bad signatures", n)
+	}
+}
+
 // until429 sends a request again and again and returns how many were answered
 // before the first 429, which it holds against the catalogue.
 func (g *gate) until429(t *testing.T, op string, body []byte, headers ...string) (answered int) {

@@ -17,17 +17,17 @@ import (
 // dong writes an amount of VND as the number it is emitted and signed as.
 func dong(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// checkCashout is what review and create demand alike of a request.
-func (p *Partner) checkCashout(ctx context.Context, c call) (fiat int64, err error) {
+// fiatAmount is the amount that was asked for. signer.ReadRequest takes no
+// other numbers than ParseAmount.
+func (c call) fiatAmount() (orders.Amount, error) { return orders.ParseAmount(c.FiatAmount.Literal) }
+
+// checkCashout is what review and create demand alike of a request for amount.
+func (p *Partner) checkCashout(ctx context.Context, c call, amount orders.Amount) (fiat int64, err error) {
 	if err := p.checkWebhookSecret(ctx, c); err != nil {
 		return 0, err
 	}
 	if err := orders.CheckFiat(c.FiatCurrency); err != nil {
 		return 0, err
-	}
-	amount, err := orders.ParseAmount(c.FiatAmount.Literal)
-	if err != nil {
-		return 0, &orders.Error{Key: orders.KeyInvalidField, Field: "fiatAmount", Err: err}
 	}
 	if fiat, err = p.Limits.Check(amount); err != nil {
 		return 0, err
@@ -75,7 +75,11 @@ func (p *Partner) reviewCashout(ctx context.Context, c call) (any, error) {
 	if err := p.checkBearer(ctx, c, c.user().Email); err != nil {
 		return nil, err
 	}
-	fiat, err := p.checkCashout(ctx, c)
+	amount, err := c.fiatAmount()
+	if err != nil {
+		return nil, err
+	}
+	fiat, err := p.checkCashout(ctx, c, amount)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +108,9 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 	if err := p.checkBearer(ctx, c, c.user().Email); err != nil {
 		return nil, err
 	}
-	amount, err := orders.ParseAmount(c.FiatAmount.Literal)
+	amount, err := c.fiatAmount()
 	if err != nil {
-		return nil, &orders.Error{Key: orders.KeyInvalidField, Field: "fiatAmount", Err: err}
+		return nil, err
 	}
 	create := orders.Create{
 		PartnerCode: c.partner.Code, Email: c.user().Email, ExternalOrderID: c.ExternalOrderID, Crypto: c.CryptoCurrency,
@@ -119,7 +123,7 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 	if err != nil || found {
 		return p.answerOrder(c, order, err)
 	}
-	fiat, err := p.checkCashout(ctx, c)
+	fiat, err := p.checkCashout(ctx, c, amount)
 	if err != nil {
 		return nil, err
 	}

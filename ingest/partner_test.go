@@ -35,7 +35,8 @@ type gate struct {
 	compared *atomic.Int64 // guesses that reached a code
 	log      *journal
 	acme     account
-	terms    ingest.Terms // of processes from now on
+	terms    ingest.Terms         // of processes from now on
+	registry *prometheus.Registry // of the newest process
 }
 
 // eachGate holds a promise of the partner interface on both databases.
@@ -86,15 +87,15 @@ func (g *gate) process(t testing.TB, limits orders.Limits) http.Handler {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(g.log, nil))
-	registry := prometheus.NewRegistry()
-	webMetrics := web.NewMetrics(registry)
+	g.registry = prometheus.NewRegistry()
+	webMetrics := web.NewMetrics(g.registry)
 	mux := http.NewServeMux()
 	(&ingest.Partner{
 		Partners: g.Ledger, Secrets: g.Ledger, Orders: g.Ledger, Made: g.Ledger,
 		Tokens: partners.NewTokens(g.Ledger, g.box, log),
 		Codes:  partners.NewCodes(counter{g.Ledger, g.compared}, []byte("pepper"), g.letters),
 		Banks:  banks, Key: keys()[0], Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",
-		Metrics: ingest.NewPartnerMetrics(registry), Web: webMetrics, Log: log,
+		Metrics: ingest.NewPartnerMetrics(g.registry), Web: webMetrics, Log: log,
 	}).Register(mux)
 	return web.Observe(log, webMetrics, web.Surface{Name: "public", Log: log, Metrics: webMetrics}.Mux(mux))
 }

@@ -55,7 +55,7 @@ func (p *Partner) refreshToken(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	if !ok {
-		p.Web.AuthFailed("partner", "refresh_token")
+		p.Web.AuthFailed(partnerSurface, reasonRefreshToken)
 		return nil, &orders.Error{Key: orders.KeyRefreshTokenInvalid}
 	}
 	return showTokens(pair, c.lang), nil
@@ -83,7 +83,7 @@ func (p *Partner) verifyCode(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	if !right {
-		p.Web.AuthFailed("partner", "code")
+		p.Web.AuthFailed(partnerSurface, reasonCode)
 		return nil, &orders.Error{Key: orders.KeyCodeInvalid}
 	}
 	pair, err := p.Tokens.Issue(ctx, c.user())
