@@ -78,11 +78,12 @@ type App struct {
 
 // Start builds and runs the roles of cfg and returns when it serves. What it
 // had begun when it fails is taken down again. What can fail without writing
-// anything comes first: a port that is taken, a store that cannot be reached.
+// anything comes first: a wrong setting, a port that is taken, a store that
+// cannot be reached.
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), first: o.FirstLogin, failed: make(chan struct{}), health: &web.Health{}}
 	for _, step := range []func(context.Context) error{
-		a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
+		a.checkSettings, a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))
@@ -139,7 +140,7 @@ func (a *App) PublicURL() string {
 }
 
 // InternalURL is where this process answers the company's own systems.
-func (a *App) InternalURL() string { return "http://" + a.internal.Addr().String() }
+func (a *App) InternalURL() string { return config.ListenerURL(a.internal.Addr()).String() }
 
 // openQueue opens the queue and hands over to it what the ledger admits.
 func (a *App) openQueue(ctx context.Context) error {

@@ -15,18 +15,13 @@ import (
 	"time"
 
 	"ledgerhook/app"
-	"ledgerhook/config"
 	"ledgerhook/signer"
 )
 
 // start runs an embedded gateway on dir whose stop waits only shortly.
 func start(t *testing.T, dir string) *app.App {
 	t.Helper()
-	cfg, err := config.Load("", []string{"LEDGERHOOK_DATA_DIR=" + dir, "LEDGERHOOK_LISTEN=127.0.0.1:0",
-		"LEDGERHOOK_INTERNAL_LISTEN=127.0.0.1:0", "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := settings(t, dir, "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8")
 	a, err := app.Start(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "test", Drain: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -34,12 +35,7 @@ func (a *App) openPeople(ctx context.Context) error {
 	if has {
 		return nil
 	}
-	password := a.config.AdminPassword
-	if password == "" {
-		password = newPassword()
-	} else if err := partners.CheckNewPassword(firstUsername, password); err != nil {
-		return fmt.Errorf("the settings: LEDGERHOOK_ADMIN_PASSWORD: %w", err)
-	}
+	password := cmp.Or(a.config.AdminPassword, newPassword())
 	hash, err := partners.HashPassword(ctx, password)
 	if err != nil {
 		return err

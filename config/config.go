@@ -71,12 +71,18 @@ type Config struct {
 func (c Config) Embedded() bool { return c.DatabaseURL == "" || c.RedisURL == "" }
 
 // Public is how partners reach the public listener: PublicURL, or without it
-// http and the address the listener got, with localhost for every address.
+// the listener's own address.
 func (c Config) Public(listener net.Addr) *url.URL {
 	if c.PublicURL != nil {
 		u := *c.PublicURL
 		return &u
 	}
+	return ListenerURL(listener)
+}
+
+// ListenerURL leads to a listener from its own machine: http and the address
+// it got, with localhost for every address.
+func ListenerURL(listener net.Addr) *url.URL {
 	host, port, _ := net.SplitHostPort(listener.String())
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost"

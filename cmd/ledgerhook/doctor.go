@@ -33,6 +33,9 @@ health check of a container, and exits 0 or 1.`,
 				}
 				return c.health(cmd.Context(), cfg)
 			}
+			if err == nil {
+				err = app.CheckSettings(cfg)
+			}
 			t := c.table()
 			if err != nil {
 				t.row(cell{"✗", red}, "settings", errorLine(err))

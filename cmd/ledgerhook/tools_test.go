@@ -315,3 +315,11 @@ func TestHealthAsksTheServerItself(t *testing.T) {
 	run(t, internal, "", "doctor", "--health").has(t, exitFailed, s.URL+" answered 503")
 	run(t, []string{"LEDGERHOOK_RETENTION=soon"}, "", "doctor", "--health").has(t, exitFailed, "LEDGERHOOK_RETENTION")
 }
+
+func TestTheDoctorNamesSettingsThatNoServerStartsWith(t *testing.T) {
+	for setting, value := range map[string]string{"LEDGERHOOK_RETENTION": "soon", "LEDGERHOOK_ADMIN_PASSWORD": "password1"} {
+		if got := run(t, []string{setting + "=" + value}, "", "doctor"); got.code != exitDegraded || !strings.Contains(got.out, setting) {
+			t.Errorf("exit code %d\n%s", got.code, got.out)
+		}
+	}
+}

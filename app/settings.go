@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"ledgerhook/config"
+	"ledgerhook/partners"
+)
+
+// CheckSettings checks what config leaves to those who use it: the first
+// operator's password and the address of the mail server. The error names the
+// setting and not its value.
+func CheckSettings(cfg config.Config) error {
+	if cfg.AdminPassword != "" && cfg.Roles.Dashboard {
+		if err := partners.CheckNewPassword(firstUsername, cfg.AdminPassword); err != nil {
+			return fmt.Errorf("LEDGERHOOK_ADMIN_PASSWORD: %w", err)
+		}
+	}
+	if cfg.SMTPURL != "" {
+		if _, err := partners.NewSMTP(cfg.SMTPURL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *App) checkSettings(context.Context) error {
+	if err := CheckSettings(a.config); err != nil {
+		return fmt.Errorf("the settings: %w", err)
+	}
+	return nil
+}
