@@ -124,31 +124,6 @@ func shortNumber(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// spark draws how a quantity went, without a scale; title says it in words.
-func spark(title string, values []float64) template.HTML {
-	const width, height = 120.0, 28.0
-	var s svg
-	s.open("spark", width, height, title)
-	if len(values) > 1 {
-		low, high := values[0], values[0]
-		for _, v := range values {
-			low, high = math.Min(low, v), math.Max(high, v)
-		}
-		if high == low {
-			low, high = low-1, high+1
-		}
-		var d strings.Builder
-		for i, v := range values {
-			d.WriteString(map[bool]string{true: "M", false: "L"}[i == 0])
-			d.WriteString(number(2 + (width-4)*float64(i)/float64(len(values)-1)))
-			d.WriteByte(' ')
-			d.WriteString(number(height - 3 - (height-6)*(v-low)/(high-low)))
-		}
-		s.f(`<path d="%v"/>`, d.String())
-	}
-	return s.close()
-}
-
 // svg writes a drawing. Numbers and texts go through f, which escapes.
 type svg struct{ b strings.Builder }
 
