@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
@@ -39,9 +41,26 @@ func (s *surface) checkAll(ctx context.Context, q *request, got signer.Capture, 
 	}
 }
 
+// findingWords are what was found as a sentence: with a capital, unless it
+// begins with a name, and with an end.
+func (q *request) findingWords(f signer.Finding) string {
+	said := q.T(f.Text, f.Values...)
+	if said == "" {
+		return ""
+	}
+	if first, _, _ := strings.Cut(q.T(f.Text), " "); !strings.ContainsAny(first, "%-") && first == strings.ToLower(first) {
+		r, size := utf8.DecodeRuneInString(said)
+		said = string(unicode.ToUpper(r)) + said[size:]
+	}
+	if q.Locale == chinese {
+		return said + "。"
+	}
+	return said + "."
+}
+
 // checked adds what one signature came to.
 func (v *verifyView) checked(q *request, name string, c signer.Check, by string) {
-	row := verifyCheck{Name: name, Result: pill{"bad", words("wrong")}, Says: q.T(c.Found.Text, c.Found.Values...)}
+	row := verifyCheck{Name: name, Result: pill{"bad", words("wrong")}, Says: q.findingWords(c.Found)}
 	if c.Right {
 		row.Result = pill{"good", words("right")}
 		if c.Found.None() {

@@ -129,13 +129,13 @@ func TestAKeptNotificationIsJudged(t *testing.T) {
 		}{
 			{"a whole request", raw(header, body), "", []string{"It is genuine: the gateway sent it", "byte for byte what was sent", h.secret.ID + ", which is active now", gatewayKey().ID()}},
 			{"body and headers apart", body, lines.String(), []string{"It is genuine: the gateway sent it"}},
-			{"a line end after it", body + "\n", lines.String(), []string{"It is genuine", "right without the line end"}},
-			{"the body alone", body, "", []string{"Paste the headers, too", "the header webhook-id is missing", "nothing to compare it with"}},
+			{"a line end after it", body + "\n", lines.String(), []string{"It is genuine", "Right without the line end that follows the body here."}},
+			{"the body alone", body, "", []string{"Paste the headers, too", "The header webhook-id is missing.", "nothing to compare it with"}},
 			{"printed again", raw(header, strings.ReplaceAll(body, ",", ",\n  ")), "", []string{"Its data is genuine, but", "white space was put between", "something parsed and printed it again"}},
-			{"a changed amount", raw(header, strings.Replace(body, "100.5", "900.5", 1)), "", []string{"It does not verify", "the key is right, but data is not what was signed", "The differences stand below", "data.amount", "900.5"}},
+			{"a changed amount", raw(header, strings.Replace(body, "100.5", "900.5", 1)), "", []string{"It does not verify", "The key is right, but data is not what was signed", "The differences stand below", "data.amount", "900.5"}},
 			{"another form of a number", raw(header, strings.Replace(body, "100.5", "100.50", 1)), "", []string{"the number 100.5 stands here as 100.50"}},
 			{"another id", raw(another, body), "", []string{"Its data is genuine, but", "You have no notification with this webhook-id"}},
-			{"an old one", raw(late, body), "", []string{"must refuse it", "another secret signed, or the body"}},
+			{"an old one", raw(late, body), "", []string{"must refuse it", "Another secret signed, or the body"}},
 			{"script", raw(header, `{"data":{"<script>alert(1)</script>":1}}`), "", []string{"It does not verify", "&lt;script&gt;"}},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAKeptNotificationIsJudged(t *testing.T) {
 			}
 		}
 		eve.want(413, "POST", "/portal/verify", form("request", strings.Repeat("x", 1<<21)))
-		mallory.want(200, "POST", "/portal/verify", form("request", raw(header, body)), "Its data is genuine, but", "another secret signed", "You have no notification with this webhook-id")
+		mallory.want(200, "POST", "/portal/verify", form("request", raw(header, body)), "Its data is genuine, but", "Another secret signed", "You have no notification with this webhook-id")
 		if after := h.acts(t, partners.AuditFilter{PartnerCode: "acme"}); after != before {
 			t.Errorf("a check left %q, before it was %q", after, before)
 		}

@@ -100,7 +100,7 @@ func TestTheStepsOfTheFirstPageAreWalked(t *testing.T) {
 		}
 		b.fill("request", captured(got, changed))
 		b.press("Check it")
-		b.sees("It does not verify.", "the key is right, but data is not what was signed", "The body is not what was sent.", "data.createdAt")
+		b.sees("It does not verify.", "The key is right, but data is not what was signed", "The body is not what was sent.", "data.createdAt")
 		b.readable("what was changed")
 		b.fits("what was changed")
 	})
