@@ -1,11 +1,6 @@
 package dashboard
 
-import (
-	"context"
-
-	"ledgerhook/delivery"
-	"ledgerhook/webhook"
-)
+import "context"
 
 // told is a sentence in the language of who asks, or one that the ledger keeps
 // in English as it is.
@@ -14,30 +9,23 @@ type told struct {
 	English bool // though the page is not
 }
 
-// advice is what the newest attempts at an endpoint, newest first, tell.
-func (s *surface) advice(q *request, attempts []webhook.Attempt) (sentences []string) {
-	if s.Timeout == 0 {
-		return nil
-	}
-	for _, a := range delivery.AdviceOn(attempts, s.Timeout, q.Now) {
-		sentences = append(sentences, q.T(a.Text, a.Values...))
-	}
-	return sentences
-}
-
 // receiverAdvice is what the newest attempts at an endpoint tell; nothing if
-// they cannot be read.
+// they cannot be read or it is removed.
 func (s *surface) receiverAdvice(ctx context.Context, q *request, endpointID string) []string {
 	if endpointID == "" {
 		return nil
 	}
-	recent, err := patiently(ctx, func(ctx context.Context) ([]webhook.Attempt, error) {
-		return s.Ledger.RecentAttempts(ctx, endpointID)
+	panel, err := patiently(ctx, func(ctx context.Context) (endpointPanel, error) {
+		e, err := s.Ledger.EndpointIn(ctx, q.scope(), endpointID)
+		if err != nil {
+			return endpointPanel{}, err
+		}
+		return s.endpointPanel(ctx, e)
 	})
 	if err != nil {
 		return nil
 	}
-	return s.advice(q, recent)
+	return portalEndpoint{panel, q}.Advices()
 }
 
 // storedTexts are the sentences that the ledger keeps in English, with %s for
@@ -47,7 +35,7 @@ var storedTexts = sayingsOf(
 	words("all %s attempts of the schedule are used"), words("a test is sent once"), words("the attempt's outcome is unknown: sent again at once"),
 	words("cancelled by an operator"), words("cancelled by the partner"), words("its endpoint was removed"), words("expired"),
 	words("the endpoint answered 410 Gone twice in a row"), words("no delivery has succeeded for 5 days and %s have failed"),
-	words("%s attempts in a row failed"), words("%s of %s attempts within %s failed"), words("the probe failed"), words("opened by hand: %s"),
+	words("%s of the newest %s deliveries fail"),
 )
 
 // Stored is a sentence of the ledger in the language of who asks, as far as it

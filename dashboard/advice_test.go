@@ -21,10 +21,9 @@ func TestStoredSentencesAreTranslated(t *testing.T) {
 	}
 	retried := failed
 	retried.ResponseHeaders = nil
-	var b webhook.Breaker
-	b.OpenByHand("opened by hand: they\nasked")
 	for _, sentence := range []string{
-		reason(failed, false), reason(retried, false), reason(last, false), reason(failed, true), reason(webhook.Attempt{Outcome: webhook.OutcomeUnknown}, false), b.Reason,
+		reason(failed, false), reason(retried, false), reason(last, false), reason(failed, true), reason(webhook.Attempt{Outcome: webhook.OutcomeUnknown}, false),
+		"30 of the newest 50 deliveries fail",
 	} {
 		for _, locale := range locales {
 			q := &request{Locale: locale}
@@ -40,10 +39,10 @@ func TestStoredSentencesAreTranslated(t *testing.T) {
 }
 
 func TestAdviceIsInTheLanguageOfThePage(t *testing.T) {
-	s := &surface{Dashboard: &Dashboard{Options: Options{Timeout: 15 * time.Second}}}
 	late := []webhook.Attempt{{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP4xx, StatusCode: 401}}
 	for locale, want := range map[string]string{english: "answers 401: does the receiver", vietnamese: "phản hồi 401", chinese: "响应 401"} {
-		got := s.advice(&request{Locale: locale, Now: time.Now()}, late)
+		e := portalEndpoint{endpointPanel{Advice: delivery.AdviceOn(late, 15*time.Second, time.Now())}, &request{Locale: locale}}
+		got := e.Advices()
 		if len(got) != 1 || len(got[0]) < len(want) || got[0][:len(want)] != want {
 			t.Errorf("%s: %q, want %q", locale, got, want)
 		}

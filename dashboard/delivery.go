@@ -25,6 +25,7 @@ type deliveryView struct {
 	Advice    []string
 	Attempts  []attemptView // newest first
 	Event     fact[seenEvent]
+	Others    []otherDelivery // of the event
 	Payload   payloadView
 	Diff      fact[payloadDiff]
 	Curl      string
@@ -36,10 +37,10 @@ type deliveryView struct {
 }
 
 // seenEvent is the event of a delivery, empty if it is past its retention, and
-// what else was made of it.
+// all that was made of it.
 type seenEvent struct {
 	webhook.Event
-	Others []otherDelivery
+	Deliveries []delivery.Placed
 }
 
 // otherDelivery is another delivery of the same event.
@@ -70,7 +71,7 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 	}
 	v := deliveryView{FoundDelivery: d, State: stateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Waiting: waitingOf(q.T, d, q.Now), AsOf: q.Now}
 	v.Done = map[string]string{
-		"retry": q.T("It is due now. The attempt appears here in a moment."), "again": q.T("This is the new delivery of the same event."),
+		"retry": retriedWords(q.T, d, q.Now), "again": q.T("This is the new delivery of the same event."),
 		"cancel": q.T("It is cancelled. Nothing more is sent."),
 	}[r.URL.Query().Get("done")]
 	v.Drawing = q.attemptChart(d, attempts, s.Retry)
@@ -87,7 +88,7 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 		func() {
 			v.Event = recall(ctx, s.memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
 				e, all, err := s.Ledger.SeenEvent(ctx, q.scope(), d.EventID)
-				return seenEvent{e, q.otherDeliveries(d, all)}, ignoreNotFound(err)
+				return seenEvent{e, all}, ignoreNotFound(err)
 			})
 		},
 		func() {
@@ -101,6 +102,7 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 		},
 		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
 	)
+	v.Others = q.otherDeliveries(d, v.Event.Value.Deliveries)
 	v.fillPayload(ctx, s, attempts)
 	if q.CanAct() {
 		v.CanRetry = d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed

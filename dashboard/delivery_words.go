@@ -76,6 +76,15 @@ func waitingOf(t say, d ledger.FoundDelivery, now time.Time) waitingNote {
 	return waitingNote{t(waitWords[reason]), until}
 }
 
+// retriedWords tell what follows after somebody had a delivery tried at once.
+func retriedWords(t say, d ledger.FoundDelivery, now time.Time) string {
+	switch reason, _ := d.WaitingFor(d.Window, now); reason {
+	case webhook.WaitBreaker, webhook.WaitPaused, webhook.WaitDisabled, webhook.WaitNoEndpoint, webhook.WaitOrder:
+		return t(words("It is due now and goes out as soon as nothing holds it back: it waits for %s."), t(waitWords[reason]))
+	}
+	return t(words("It is due now. The attempt appears here in a moment."))
+}
+
 // sentence tells in one line how a delivery stands.
 func sentence(t say, d ledger.FoundDelivery, now time.Time) string {
 	to := d.Host

@@ -1,8 +1,8 @@
 package dashboard
 
 // adviceTexts are the sentences of delivery.Advice, and those that the ledger
-// keeps in English: why an attempt follows, why a delivery or an endpoint
-// ended and why a breaker is open.
+// keeps in English: why an attempt follows, and why a delivery, an endpoint or
+// a replay ended or stopped.
 var adviceTexts = texts{
 	"answers a redirect to %s; redirects are not followed: register that URL": {
 		"phản hồi chuyển hướng đến %s; cổng không đi theo chuyển hướng: hãy đăng ký URL đó", "响应重定向到 %s；网关不跟随重定向：请注册该 URL"},
@@ -34,10 +34,7 @@ var adviceTexts = texts{
 	"the endpoint answered 410 Gone twice in a row":        {"điểm nhận trả lời 410 Gone hai lần liên tiếp", "端点连续两次响应 410 Gone"},
 	"no delivery has succeeded for 5 days and %s have failed": {
 		"không có lượt gửi nào thành công trong 5 ngày và %s lượt đã thất bại", "5 天内没有一次投递成功，已有 %s 次失败"},
-	"its endpoint was removed":           {"điểm nhận đã bị xóa", "端点已被删除"},
-	"expired":                            {"đã quá thời hạn lưu giữ", "已超过保留期限"},
-	"%s attempts in a row failed":        {"%s lần thử liên tiếp thất bại", "连续 %s 次尝试失败"},
-	"%s of %s attempts within %s failed": {"%s trên %s lần thử trong %s thất bại", "%s 次（共 %s 次）尝试在 %s 内失败"},
-	"opened by hand: %s":                 {"mở bằng tay: %s", "手动打开：%s"},
-	"the probe failed":                   {"lần thăm dò thất bại", "探测失败"},
+	"its endpoint was removed":            {"điểm nhận đã bị xóa", "端点已被删除"},
+	"expired":                             {"đã quá thời hạn lưu giữ", "已超过保留期限"},
+	"%s of the newest %s deliveries fail": {"%s trên %s lượt gửi mới nhất bị lỗi", "%s 次失败（最新 %s 次投递中）"},
 }
