@@ -4,17 +4,20 @@ import (
 	"net/http"
 	"time"
 
+	"ledgerhook/delivery/sender"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
 
 // catalogueView describes what partners get.
 type catalogueView struct {
-	Types   []typeView
-	Headers []headerView
-	Waits   []string // before each attempt
-	Span    string   // of the whole schedule; empty: not known
-	Timeout string   // of one attempt; empty: not known
+	Types    []typeView
+	Headers  []headerView
+	Attempts int      // at most; 0: not known
+	Waits    []string // before each attempt but the first, which is made at once
+	Span     string   // of the whole schedule
+	Answer   string   // within which an answer must come; empty: not known
+	Timeout  string   // of a whole attempt; empty: not known
 }
 
 // typeView is one type of notification.
@@ -58,18 +61,24 @@ func (s *surface) cataloguePage(w http.ResponseWriter, r *http.Request, q *reque
 		t.Example = indent(body)
 		v.Types = append(v.Types, t)
 	}
-	var span time.Duration
-	for _, wait := range s.Retry.Waits {
-		span += wait
-		v.Waits = append(v.Waits, formatDuration(wait))
-	}
-	if span > 0 {
+	if v.Attempts = s.Retry.Attempts(); v.Attempts > 0 {
+		var span time.Duration
+		for _, wait := range s.Retry.Waits[1:] {
+			span += wait
+			v.Waits = append(v.Waits, formatDuration(wait))
+		}
 		v.Span = formatDuration(span)
 	}
 	if s.Timeout > 0 {
-		v.Timeout = formatDuration(s.Timeout)
+		v.Answer, v.Timeout = formatDuration(answerLimit(s.Timeout)), formatDuration(s.Timeout)
 	}
 	return q.render(w, r, "portal_catalogue", v)
+}
+
+// answerLimit is how long a receiver has to answer a request of an attempt that
+// may take so long as a whole.
+func answerLimit(attempt time.Duration) time.Duration {
+	return min(attempt, sender.DefaultHeaderTimeout)
 }
 
 // exampleStatus is the status that a type's example reports.

@@ -50,6 +50,23 @@ var sayings = sayingsOf(
 	words("the active secret cannot be revoked: create and activate another one first"),
 	words("this secret was shown already, once: create another one if you do not have it"),
 	words("is missing: load the page again and send it from there"),
+	words("the delivery never had an endpoint"),
+	words("the delivery's endpoint was removed"),
+	words("the delivery's event is past its retention and gone"),
+	words("the delivery is being sent just now: wait for the attempt to end"),
+	words("the delivery has ended already: it is %s"),
+	words("the delivery moved on meanwhile: try again"),
+	words("the replay is %s and cannot become %s"),
+	words("the username %s is taken: choose another one"),
+	// What is not there, or is not the partner's.
+	words("there is no delivery %s"),
+	words("there is no replay %s"),
+	words("there is no endpoint %s"),
+	words("there is no event %s"),
+	words("there is no secret %s"),
+	words("there is no person %s"),
+	words("there is no invitation %s"),
+	words("there is no session %s"),
 )
 
 func sayingsOf(list ...string) (all []saying) {
@@ -70,7 +87,7 @@ func (q *request) translated(all []saying, said string) (text string, known bool
 		}
 		var values []any
 		for _, value := range found[1:] {
-			values = append(values, value)
+			values = append(values, q.T(value)) // a state, or what is in no language
 		}
 		return q.T(s.text, values...), true
 	}

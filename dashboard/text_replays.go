@@ -2,6 +2,8 @@ package dashboard
 
 // replaysTexts are what the pages of replays say.
 var replaysTexts = texts{
+	"The reason must have at most 200 characters.": {"Lý do có tối đa 200 ký tự.", "原因最多 200 个字符。"}, "The reason must not hold control characters.": {"Lý do không được chứa ký tự điều khiển.", "原因不得包含控制字符。"},
+	"That is more than one replay takes. Narrow it, by time for example.": {"Nhiều hơn một lượt gửi lại có thể nhận. Hãy thu hẹp, ví dụ theo thời gian.", "超出一次重发的上限。请缩小范围，例如按时间。"},
 	"Failed by": {"Lỗi do", "失败原因"}, "Preview": {"Xem trước", "预览"}, "Not queued yet": {"Chưa vào hàng đợi", "尚未入队"},
 	"Let it go on": {"Cho chạy tiếp", "继续执行"}, "The replay is paused.": {"Lượt gửi lại đã tạm dừng.", "重发已暂停。"},
 	"at least %s deliveries": {"ít nhất %s lượt gửi", "至少 %s 次投递"}, "What you can do": {"Bạn có thể làm gì", "可执行的操作"},
