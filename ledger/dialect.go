@@ -57,11 +57,18 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 		forStay:   " FOR KEY SHARE",
 		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 	}
-	l.write = stdlib.OpenDB(*config)
-	l.write.SetMaxOpenConns(maxConnections)
-	l.write.SetMaxIdleConns(maxConnections)
-	l.read = l.write
+	l.openPools(*config)
 	return nil
+}
+
+// openPools keeps readers apart from the rest: however many pages are slow,
+// the writers and the heartbeat have a connection.
+func (l *Ledger) openPools(config pgx.ConnConfig) {
+	for _, pool := range []**sql.DB{&l.write, &l.read} {
+		*pool = stdlib.OpenDB(config)
+		(*pool).SetMaxOpenConns(poolConnections)
+		(*pool).SetMaxIdleConns(poolConnections)
+	}
 }
 
 func (l *Ledger) openSQLite(dir string) error {
@@ -265,7 +272,8 @@ func isUnique(err error) bool {
 }
 
 const (
-	// maxConnections of one process: the writer's, the reconciler's and the readers'.
-	maxConnections = 16
-	connectTimeout = 5 * time.Second
+	// poolConnections is how many connections each of a process's two pools has
+	// at most on PostgreSQL.
+	poolConnections = 8
+	connectTimeout  = 5 * time.Second
 )

@@ -2,12 +2,12 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"runtime"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"ledgerhook/delivery"
@@ -67,6 +67,24 @@ func (l *Ledger) Settle() {
 	}
 }
 
+// HoldReaders takes every connection that readers have until release.
+func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
+	var held []*sql.Conn
+	release = func() {
+		for _, c := range held {
+			_ = c.Close()
+		}
+	}
+	for range l.read.Stats().MaxOpenConnections {
+		c, err := l.read.Conn(ctx)
+		if err != nil {
+			return release, err
+		}
+		held = append(held, c)
+	}
+	return release, nil
+}
+
 // Statement is a statement as the ledger sent it.
 type Statement struct {
 	SQL  string
@@ -81,10 +99,9 @@ func (l *Ledger) Trace(databaseURL string, told func(Statement)) error {
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.Tracer = tracer(told)
-	old := l.write
-	l.write = stdlib.OpenDB(*config)
-	l.read = l.write
-	return old.Close()
+	old := []*sql.DB{l.write, l.read}
+	l.openPools(*config)
+	return errors.Join(old[0].Close(), old[1].Close())
 }
 
 type tracer func(Statement)

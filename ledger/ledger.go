@@ -25,7 +25,7 @@ import (
 type Ledger struct {
 	dialect
 	write  *sql.DB // SQLite: one connection, immediate transactions
-	read   *sql.DB // PostgreSQL: the same pool as write
+	read   *sql.DB // a pool of its own: no writer waits for readers
 	log    *slog.Logger
 	writer *writer
 	claims *writer // of claims alone; SQLite: the same
@@ -113,11 +113,7 @@ func (l *Ledger) Close() error {
 }
 
 func (l *Ledger) close() error {
-	var read error
-	if l.read != l.write {
-		read = l.read.Close()
-	}
-	return errors.Join(read, l.write.Close(), l.unlock())
+	return errors.Join(l.read.Close(), l.write.Close(), l.unlock())
 }
 
 // Ping reports whether the database answers, as an Unavailable error if not.
