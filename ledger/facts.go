@@ -93,7 +93,8 @@ func (l *Ledger) Invariant(ctx context.Context) (i Invariant, err error) {
 		COALESCE(SUM(CASE WHEN fact = 'created' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'delivered' THEN n END), 0),
 		COALESCE(SUM(CASE WHEN fact = 'exhausted' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'cancelled' THEN n END), 0),
 		(SELECT COUNT(*) FROM deliveries WHERE due_at >= 0 AND trigger <> 'test')
-		+ (SELECT COUNT(*) FROM deliveries WHERE queued_at IS NOT NULL AND trigger <> 'test') FROM rollups`).
+		+ (SELECT COUNT(*) FROM deliveries WHERE queued_at IS NOT NULL AND trigger <> 'test')
+		FROM rollups_all WHERE fact IN ('created', 'delivered', 'exhausted', 'cancelled')`).
 		Scan(&i.Created, &i.Delivered, &i.Exhausted, &i.Cancelled, &i.Unfinished)
 	return i, l.broken(err)
 }

@@ -64,7 +64,7 @@ type life struct {
 
 // wipe empties the ledger but for its partner.
 func (l *life) wipe(t *rapid.T) {
-	for _, table := range []string{"attempts", "deliveries", "events", "windows", "endpoints", "idempotency_keys", "objects", "rollups"} {
+	for _, table := range []string{"attempts", "deliveries", "events", "windows", "endpoints", "idempotency_keys", "objects", "rollups", "rollups_all"} {
 		if _, err := l.Raw.ExecContext(t.Context(), "DELETE FROM "+table); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,22 @@ func series(t *testing.T, b *ledgertest.Bench, s ledger.Scope, partner string, s
 	return hours
 }
 
+// The partners' own counts, of which there are many, are not read for that.
+func TestADeliveryThatIsNotCountedIsDrift(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		storeMany(t, b, "acme", 1)
+		drain(t, b)
+		storeMany(t, b, "acme", 1)
+		same(t, "drift", drift(t, b), int64(0))
+		change(t, b, "UPDATE rollups_all SET n = n + 3 WHERE fact = 'created'")
+		same(t, "drift of deliveries that went", drift(t, b), int64(3))
+		change(t, b, "UPDATE rollups_all SET n = n + 4 WHERE fact = 'delivered'")
+		same(t, "drift of ends without beginning", drift(t, b), int64(-1))
+	})
+}
+
 func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		for _, code := range []string{"acme", "other"} {
