@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -102,12 +104,15 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 		if wanted[ticket.DeliveryID].Generation != ticket.Generation {
 			return nil
 		}
-		b.followUp = append(b.followUp, &operation{done: make(chan struct{}), alter: &alterOp{
-			endpoints: []string{ticket.EndpointID},
-			do:        func(ctx context.Context, b *batch) error { return b.returnTicket(ctx, ticket) },
-		}})
+		b.follow(ticket.EndpointID, func(ctx context.Context, b *batch) error { return b.returnTicket(ctx, ticket) })
 		return nil
 	})
+}
+
+// follow lets the writer's next batch do something with the endpoint's window
+// locked.
+func (b *batch) follow(endpointID string, do func(ctx context.Context, b *batch) error) {
+	b.followUp = append(b.followUp, &operation{done: make(chan struct{}), alter: &alterOp{[]string{endpointID}, do}})
 }
 
 // takenBack is what becomes of a queued delivery whose ticket is void, beside
@@ -157,7 +162,8 @@ type claimedEndpoint struct {
 	epoch   int64
 }
 
-// completeJobs adds event, URL and secrets to what was claimed.
+// completeJobs adds event, URL and secrets to what was claimed. What has no
+// event is not handed out; the next batch ends it.
 func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) error {
 	events, endpoints, codes := map[string]webhook.Event{}, map[string]claimedEndpoint{}, map[string][]delivery.SealedSecret{}
 	for _, c := range wanted {
@@ -179,6 +185,12 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	})
 	if err != nil {
 		return err
+	}
+	for _, c := range wanted {
+		if d := c.job.Delivery; c.claimed && events[d.EventID].ID == "" {
+			c.claimed = false
+			b.follow(d.EndpointID, func(ctx context.Context, b *batch) error { return b.endWithoutEvent(ctx, d) })
+		}
 	}
 	t = new(text).add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.id IN ")
 	err = list(t, slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
@@ -212,4 +224,27 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 		}
 	}
 	return err
+}
+
+// endWithoutEvent cancels a claimed delivery whose event is gone, as one that
+// is past its retention: no attempt can be made of it, now or later.
+func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
+	w, err := b.window(d.EndpointID)
+	if err != nil {
+		return err
+	}
+	var subject string
+	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, finished_at = $2, queued_at = NULL,
+		generation = generation + 1, attempts = attempts - 1 WHERE id = $3 AND generation = $4 AND state = 'sending' RETURNING subject`,
+		reasonExpired, micros(b.now), d.ID, d.Generation).Scan(&subject)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // given up meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("cancel delivery %s, whose event is gone: %w", d.ID, err)
+	}
+	b.ledger.log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
+	w.leave(d.ID)
+	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
+	return nil
 }

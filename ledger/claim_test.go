@@ -164,3 +164,26 @@ func TestAnAttemptReadsBackAsItWasRecorded(t *testing.T) {
 		}
 	})
 }
+
+func TestADeliveryWhoseEventIsGoneEndsAndHoldsUpNoOther(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 2)
+		ids := storeMany(t, b, "acme", 3) // the third waits for a slot
+		tickets := b.Tickets()
+		change(t, b, "DELETE FROM events WHERE id = $1", look(t, b, ids[0]).EventID)
+		together(b.Ledger,
+			func() { refused(t, b, tickets[0]) },
+			func() { record(t, b, take(t, b, tickets[1]), ok, delivered) })
+		b.Settle()
+		d := look(t, b, ids[0])
+		if d.State != webhook.Cancelled || d.Reason != "expired" || d.Attempts != 0 {
+			t.Errorf("delivery %+v", d)
+		}
+		same(t, "sent after it", drain(t, b), ids[2:])
+		same(t, "used", windowOf(t, b, e.ID).Used, 0)
+		same(t, "drift", drift(t, b), int64(0))
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
