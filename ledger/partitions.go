@@ -12,6 +12,9 @@ import (
 // daysAhead is how many days' partitions exist before their first row.
 const daysAhead = 7
 
+// dayFormat is how the name of a partition ends.
+const dayFormat = "20060102"
+
 // partitioned names the tables cut by day and the prefix of the ids they are
 // cut by; attempts go with their delivery.
 var partitioned = []struct{ table, prefix, with string }{
@@ -35,27 +38,24 @@ func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {
 	for day := range daysAhead + 1 {
 		from := today.AddDate(0, 0, day)
 		for _, p := range partitioned {
-			name := p.table + "_" + from.Format("20060102")
+			name := p.table + "_" + from.Format(dayFormat)
 			if have[name] {
 				continue // without asking for the parent's lock
 			}
-			err := l.alterTables(ctx, fmt.Sprintf(
+			_, err := l.write.ExecContext(ctx, lockPartitions+fmt.Sprintf(
 				"CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')%s", name, p.table,
 				webhook.TimeBound(p.prefix, from), webhook.TimeBound(p.prefix, from.AddDate(0, 0, 1)), p.with))
 			if err != nil {
-				errs = append(errs, fmt.Errorf("make the partition of %s for %s: %w", p.table, from.Format(time.DateOnly), err))
+				errs = append(errs, fmt.Errorf("make the partition of %s for %s: %w", p.table, from.Format(time.DateOnly), l.broken(err)))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// alterTables runs one statement that makes or drops a partition, which takes
-// the whole table for a moment. It waits for that only briefly, since
+// lockPartitions begins a transaction that makes or drops a partition, which
+// takes the whole table for a moment. It waits for that only briefly, since
 // everybody else waits behind it, and alone, since two processes that make the
 // same table collide even if they say IF NOT EXISTS.
-func (l *Ledger) alterTables(ctx context.Context, statement string) error {
-	_, err := l.write.ExecContext(ctx, "SET LOCAL lock_timeout = '3s'; "+
-		"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "+statement)
-	return l.broken(err)
-}
+const lockPartitions = "SET LOCAL lock_timeout = '3s'; " +
+	"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "

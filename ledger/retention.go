@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ledgerhook/webhook"
@@ -12,8 +13,10 @@ import (
 
 const (
 	reasonExpired = "expired"
-	// deleteRows is how many rows SQLite deletes at once: the writer waits meanwhile.
+	// deleteRows is how many rows are deleted at once: on SQLite the writer waits meanwhile.
 	deleteRows = 500
+	// objectsAtOnce is how many old objects are read before they are deleted.
+	objectsAtOnce = 20 * deleteRows
 	// keyLife is how long an idempotency key is remembered at least.
 	keyLife = 30 * 24 * time.Hour
 )
@@ -21,19 +24,20 @@ const (
 // Retain ends and deletes what is older than keep before now: deliveries that
 // still wait are cancelled as expired; events, deliveries and attempts go when
 // nothing unfinished refers to them, on PostgreSQL a whole day at a time, on
-// SQLite a few rows at a time.
+// SQLite, and where a day had no partition, a few rows at a time.
 func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) error {
 	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
 	if err := l.expireWaiting(ctx, cutoff); err != nil {
 		return fmt.Errorf("expire what waits: %w", err)
 	}
-	var err error
+	suffix := ""
 	if l.driver == postgresDriver {
-		err = l.dropDays(ctx, cutoff)
-	} else {
-		err = l.deleteOld(ctx, cutoff)
+		suffix = "_default" // of rows whose day had no partition
+		if err := l.dropDays(ctx, cutoff); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	if err := l.deleteOld(ctx, cutoff, suffix); err != nil {
 		return err
 	}
 	if err := l.retainReplays(ctx, cutoff); err != nil {
@@ -45,7 +49,17 @@ func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) 
 	if err := l.deleteRefusals(ctx, cutoff); err != nil {
 		return err
 	}
-	return l.deleteKeys(ctx, now.Add(-max(keep, keyLife)))
+	if err := l.deleteSilentWorkers(ctx); err != nil {
+		return fmt.Errorf("delete silent workers: %w", err)
+	}
+	bound := now.Add(-max(keep, keyLife))
+	if err := l.deleteKeys(ctx, bound); err != nil {
+		return fmt.Errorf("delete idempotency keys: %w", err)
+	}
+	if err := l.deleteObjects(ctx, bound); err != nil {
+		return fmt.Errorf("delete statuses of objects: %w", err)
+	}
+	return nil
 }
 
 // expireWaiting cancels deliveries older than cutoff that still wait.
@@ -82,88 +96,144 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 	})
 }
 
-// dropDays drops the partitions of whole days before cutoff.
+// dropDays drops the partitions of whole days before cutoff that nothing
+// unfinished refers to.
 func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
-	tables, err := l.tables(ctx)
+	days, err := l.daysBefore(ctx, cutoff)
 	if err != nil {
 		return l.broken(err)
 	}
-	var days []string
-	for table := range tables {
-		var day string
-		if n, _ := fmt.Sscanf(table, "events_%8s", &day); n == 1 && table == "events_"+day && day < cutoff.Format("20060102") {
-			days = append(days, day)
-		}
-	}
-	slices.Sort(days)
 	for _, day := range days {
-		from, err := time.Parse("20060102", day)
-		if err != nil {
-			continue // a table of somebody else's
-		}
-		inUse, err := l.refersTo(ctx, from)
+		inUse, err := refersTo(ctx, l.read, day)
 		if err != nil {
 			return l.broken(err)
 		}
 		if inUse {
 			continue
 		}
-		if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, from), webhook.TimeBound(webhook.DeliveryPrefix, from.AddDate(0, 0, 1))); err != nil {
+		if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, day.AddDate(0, 0, 1))); err != nil {
 			return fmt.Errorf("settle replays: %w", err)
 		}
-		for _, p := range partitioned {
-			if err := l.alterTables(ctx, "DROP TABLE IF EXISTS "+p.table+"_"+day); err != nil {
-				return fmt.Errorf("drop %s of %s: %w", p.table, day, err)
-			}
+		if err := l.dropDay(ctx, day); err != nil {
+			return fmt.Errorf("drop %s: %w", day.Format(time.DateOnly), err)
 		}
 	}
 	return nil
 }
 
-// refersTo reports whether something unfinished is of the day from, or
-// repeats an event of it.
-func (l *Ledger) refersTo(ctx context.Context, from time.Time) (used bool, err error) {
-	to := from.AddDate(0, 0, 1)
-	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE (due_at IS NOT NULL OR queued_at IS NOT NULL)
-		AND (id >= $1 AND id < $2 OR event_id >= $3 AND event_id < $4))`,
-		webhook.TimeBound(webhook.DeliveryPrefix, from), webhook.TimeBound(webhook.DeliveryPrefix, to),
-		webhook.TimeBound(webhook.EventPrefix, from), webhook.TimeBound(webhook.EventPrefix, to)).Scan(&used)
+// daysBefore lists the days before cutoff that any table has a partition of,
+// the oldest first: a run that broke off, or a day that could not be made for
+// all tables, leaves some of them.
+func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.Time, err error) {
+	tables, err := l.tables(ctx)
+	for table := range tables {
+		for _, p := range partitioned {
+			suffix, cut := strings.CutPrefix(table, p.table+"_")
+			if day, err := time.Parse(dayFormat, suffix); cut && err == nil && day.Before(cutoff) {
+				days = append(days, day)
+			}
+		}
+	}
+	slices.SortFunc(days, time.Time.Compare)
+	return slices.Compact(days), err
+}
+
+// dropDay drops the partitions of a day, events first, unless the day has come
+// into use. Whoever repeats a delivery looks for its event and holds on to the
+// table of events until the new delivery is committed, so that the question
+// asked under that table's lock has the last word. Each table goes in a
+// transaction of its own: others take several tables in various orders, and
+// could wait in a circle for one that takes a second.
+func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
+	for _, p := range partitioned {
+		err := l.inTx(ctx, func(tx *sql.Tx) error {
+			// The parent first, as everybody else does; a drop takes it anyway.
+			if _, err := tx.ExecContext(ctx, lockPartitions+"LOCK TABLE ONLY "+p.table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+				return err
+			}
+			inUse, err := refersTo(ctx, tx, day)
+			if err != nil || inUse {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+p.table+"_"+day.Format(dayFormat))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("drop %s: %w", p.table, err)
+		}
+	}
+	return nil
+}
+
+// refersTo reports whether something unfinished is of the day, or repeats an
+// event of it. Apart from the day's own the deliveries of an event are few.
+func refersTo(ctx context.Context, q querier, day time.Time) (used bool, err error) {
+	next := day.AddDate(0, 0, 1)
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND id >= $1 AND id < $2)
+		OR EXISTS (SELECT 1 FROM deliveries WHERE queued_at IS NOT NULL AND id >= $1 AND id < $2)
+		OR EXISTS (SELECT 1 FROM deliveries WHERE (due_at IS NOT NULL OR queued_at IS NOT NULL)
+			AND (id < $1 OR id >= $2) AND event_id >= $3 AND event_id < $4)`,
+		webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, next),
+		webhook.TimeBound(webhook.EventPrefix, day), webhook.TimeBound(webhook.EventPrefix, next)).Scan(&used)
 	return used, err
 }
 
-// deleteOld deletes old finished rows in small steps.
-func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time) error {
+// deleteOld deletes old finished rows in small steps from the tables of events,
+// deliveries and attempts whose names end in suffix.
+func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time, suffix string) error {
 	deliveries, events := webhook.TimeBound(webhook.DeliveryPrefix, cutoff), webhook.TimeBound(webhook.EventPrefix, cutoff)
 	if err := l.settleReplays(ctx, "", deliveries); err != nil {
 		return fmt.Errorf("settle replays: %w", err)
 	}
-	for _, step := range []struct{ query, bound string }{
-		{`DELETE FROM attempts WHERE rowid IN (SELECT a.rowid FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
-			WHERE a.delivery_id < $1 AND d.finished_at > 0 LIMIT $2)`, deliveries},
-		{`DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries WHERE id < $1 AND finished_at > 0
-			AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery_id = deliveries.id)
-			AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.outcome = 'admitted' AND i.new_id = deliveries.id) LIMIT $2)`, deliveries},
-		{`DELETE FROM events WHERE rowid IN (SELECT rowid FROM events WHERE id < $1
-			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = events.id) LIMIT $2)`, events},
+	for _, step := range []struct{ table, key, old, bound string }{
+		{"attempts", "delivery_id, number", `delivery_id < $1
+			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id = a.delivery_id AND d.finished_at = 0)`, deliveries},
+		{"deliveries", "id", `id < $1 AND finished_at > 0 AND NOT EXISTS (SELECT 1 FROM attempts t WHERE t.delivery_id = a.id)
+			AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.outcome = 'admitted' AND i.new_id = a.id)`, deliveries},
+		{"events", "id", `id < $1 AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = a.id)`, events},
 	} {
-		if err := l.deleteInSteps(ctx, step.query, step.bound); err != nil {
-			return err
+		err := l.deleteInSteps(ctx, fmt.Sprintf("DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s a WHERE %[3]s LIMIT $2)",
+			step.table+suffix, step.key, step.old), step.bound)
+		if err != nil {
+			return fmt.Errorf("delete old %s: %w", step.table, err)
 		}
 	}
 	return nil
 }
 
-// deleteKeys forgets idempotency keys and the statuses of objects that nothing
-// was heard of since before.
+// deleteKeys forgets idempotency keys of before.
 func (l *Ledger) deleteKeys(ctx context.Context, before time.Time) error {
-	err := l.deleteInSteps(ctx, `DELETE FROM idempotency_keys WHERE (partner_code, key) IN
+	return l.deleteInSteps(ctx, `DELETE FROM idempotency_keys WHERE (partner_code, key) IN
 		(SELECT partner_code, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, micros(before))
-	if err != nil {
-		return err
+}
+
+// deleteObjects forgets the statuses of objects that nothing was heard of since
+// before. No index has their age, so that they are looked for where no writer
+// waits meanwhile.
+func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
+	for {
+		var old [][]any
+		t := new(text).add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", micros(before), objectsAtOnce)
+		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+			var partner, typ, object string
+			err := rows.Scan(&partner, &typ, &object)
+			old = append(old, []any{partner, typ, object})
+			return err
+		})
+		if err != nil {
+			return l.broken(err)
+		}
+		for some := range slices.Chunk(old, deleteRows) {
+			t := new(text).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
+			t.rows(len(some), func(i int) []any { return some[i] }).add(")") // the age again: an event may have moved it on
+			if err := l.inTx(ctx, func(tx *sql.Tx) error { _, err := t.exec(ctx, l.batched(tx)); return err }); err != nil {
+				return err
+			}
+		}
+		if len(old) < objectsAtOnce {
+			return nil
+		}
 	}
-	return l.deleteInSteps(ctx, `DELETE FROM objects WHERE (partner_code, webhook_type, object_id) IN
-		(SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < $1 LIMIT $2)
-		AND updated_at < $1`, micros(before)) // again: an event may just be moving it on
 }
 
 func (l *Ledger) deleteInSteps(ctx context.Context, query string, bound any) error {

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -78,7 +79,7 @@ func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
 		}
 		record(t, b, job, ok, delivered)
 		retain(t, b, 31)
-		same(t, "rows", rows(t, b)[:3], []int{0, 0, 0})
+		same(t, "rows", rows(t, b), []int{0, 0, 0, 0, 0})
 		b.CheckCounts(t)
 	})
 }
@@ -116,13 +117,103 @@ func TestADayInUseKeepsNoOtherDay(t *testing.T) {
 	b.Endpoint(t, "acme", 8)
 	storeMany(t, b, "acme", 1)
 	take(t, b, one(t, b))
-	today := time.Now().UTC()
+	today := time.Now()
 	retain(t, b, 34)
 	for ahead, want := range []int{3, 0, 0, 0} {
-		suffix := today.AddDate(0, 0, ahead).Format("20060102")
-		same(t, "tables of day "+suffix, b.Count(t, `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()
-			AND tablename IN ('events_' || $1, 'deliveries_' || $1, 'attempts_' || $1)`, suffix), want)
+		same(t, fmt.Sprint("tables of the day in ", ahead, " days"), tablesOf(t, b, today.AddDate(0, 0, ahead)), want)
 	}
+}
+
+// tablesOf is how many tables have a partition of the day.
+func tablesOf(t *testing.T, b *ledgertest.Bench, day time.Time) int {
+	t.Helper()
+	return b.Count(t, `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()
+		AND tablename IN ('events_' || $1, 'deliveries_' || $1, 'attempts_' || $1)`, suffixOf(day))
+}
+
+func suffixOf(day time.Time) string { return day.UTC().Format("20060102") }
+
+// A run that breaks off, or a day that could not be made for every table,
+// leaves some of a day's tables.
+func TestADayOfWhichOnlyATableIsLeftGoesToo(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	today := time.Now()
+	tables := []string{"events", "deliveries", "attempts"}
+	for ahead := range tables {
+		for i, table := range tables {
+			if i != ahead {
+				change(t, b, "DROP TABLE "+table+"_"+suffixOf(today.AddDate(0, 0, ahead)))
+			}
+		}
+	}
+	retain(t, b, 34)
+	for ahead := range 3 {
+		same(t, fmt.Sprint("tables of the day in ", ahead, " days"), tablesOf(t, b, today.AddDate(0, 0, ahead)), 0)
+	}
+}
+
+func TestWhatIsOverGoesAlthoughItsDayHadNoPartition(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	for _, table := range []string{"events", "deliveries", "attempts"} {
+		for ahead := range 2 { // midnight may pass
+			change(t, b, "DROP TABLE "+table+"_"+suffixOf(time.Now().AddDate(0, 0, ahead)))
+		}
+	}
+	storeMany(t, b, "acme", 1)
+	sending := take(t, b, one(t, b))
+	storeMany(t, b, "acme", 3)
+	drain(t, b)
+	retain(t, b, 29)
+	same(t, "rows after 29 days", rows(t, b)[:3], []int{4, 4, 3})
+	retain(t, b, 32)
+	same(t, "rows while one is being sent", rows(t, b)[:3], []int{1, 1, 0})
+	record(t, b, sending, ok, delivered)
+	retain(t, b, 32)
+	same(t, "rows after 31 days", rows(t, b)[:3], []int{0, 0, 0})
+	b.CheckCounts(t)
+}
+
+func TestARetryThatIsJustBeingMadeKeepsItsEvent(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	old := storeMany(t, b, "acme", 1)[0]
+	drain(t, b)
+	waits := func(table string) {
+		for b.Count(t, "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass", table) == 0 {
+			runtime.Gosched()
+		}
+	}
+	// The retry has made its delivery and waits to commit.
+	held, err := b.Raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.ExecContext(t.Context(), "LOCK TABLE rollups"); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := b.RetryDelivery(t.Context(), old); err != nil {
+			t.Error(err)
+		}
+	})
+	waits("rollups")
+	wg.Go(func() { retain(t, b, 32) })
+	waits("events")
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	job := take(t, b, one(t, b))
+	if job.Delivery.ReplayOf != old || len(job.Event.Data) == 0 {
+		t.Errorf("job %+v", job)
+	}
+	record(t, b, job, ok, delivered)
+	retain(t, b, 32)
+	same(t, "rows", rows(t, b)[:3], []int{0, 0, 0})
 }
 
 func TestPartitionsAreMadeAgainAndAgainAndByManyAtOnce(t *testing.T) {

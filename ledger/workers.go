@@ -40,6 +40,15 @@ func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
 	return found, l.broken(err)
 }
 
+// deleteSilentWorkers forgets the workers that broke off more than a day ago
+// and whose deliveries have all been given up.
+func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
+	_, err := l.write.ExecContext(ctx, "DELETE FROM workers WHERE seen_at < "+l.clock+` - $1
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.queued_at IS NOT NULL AND d.worker_id = workers.id AND d.state = 'sending')`,
+		(24 * time.Hour).Microseconds())
+	return l.broken(err)
+}
+
 // RecordCanary keeps what came of a worker's newest canary; At and Age are
 // filled in. It does nothing for a worker without a lease.
 func (l *Ledger) RecordCanary(ctx context.Context, workerID string, c Canary) error {

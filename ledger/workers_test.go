@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +56,61 @@ func TestTheNewestCanaryOfEachWorkerIsKept(t *testing.T) {
 		}
 		if err := b.RecordCanary(t.Context(), "wrk_gone", ledger.Canary{}); err != nil {
 			t.Errorf("of a worker that is gone: %v", err)
+		}
+	})
+}
+
+func TestAWorkerThatBrokeOffIsForgottenAfterADay(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 4)
+		for _, id := range []string{worker, "wrk_idle", "wrk_recent", "wrk_alive"} {
+			if err := b.Heartbeat(t.Context(), id, "host/"+id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		storeMany(t, b, "acme", 1)
+		job := take(t, b, one(t, b))
+		change(t, b, "UPDATE workers SET seen_at = seen_at - $1 WHERE id IN ($2, 'wrk_idle')", (25 * time.Hour).Microseconds(), worker)
+		change(t, b, "UPDATE workers SET seen_at = seen_at - $1 WHERE id = 'wrk_recent'", (23 * time.Hour).Microseconds())
+		left := func() (ids []string) {
+			t.Helper()
+			retain(t, b, 0)
+			found, err := b.Workers(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range found {
+				ids = append(ids, w.ID)
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		same(t, "while a delivery of it is unfinished", left(), []string{"wrk_alive", "wrk_recent", worker})
+		record(t, b, job, ok, delivered)
+		same(t, "afterwards", left(), []string{"wrk_alive", "wrk_recent"})
+	})
+}
+
+func TestReadersHoldUpNeitherWriterNorHeartbeat(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 4)
+		release, err := b.HoldReaders(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := b.Append(ctx, ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
+			t.Errorf("append: %v", err)
+		}
+		if _, _, err := b.Claim(ctx, one(t, b), worker); err != nil {
+			t.Errorf("claim: %v", err)
+		}
+		if err := b.Heartbeat(ctx, worker, "host/1"); err != nil {
+			t.Errorf("heartbeat: %v", err)
 		}
 	})
 }
