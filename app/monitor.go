@@ -45,6 +45,10 @@ func (a *App) startMonitor() {
 	a.background("stop counting orders", func(ctx context.Context) {
 		a.every(ctx, ordersEvery, "count the orders", a.watchOrders)
 	})
+	measureRollups := a.rollupLag()
+	a.background("stop measuring the rollups", func(ctx context.Context) {
+		a.every(ctx, invariantEvery, "measure the rollups", measureRollups)
+	})
 	endpoints := newEndpointMetrics(a.registry)
 	a.background("stop the monitor", func(ctx context.Context) {
 		a.every(ctx, invariantEvery, "check the invariant", checkInvariant)
@@ -69,6 +73,20 @@ func (a *App) startMonitor() {
 			return nil
 		})
 	})
+}
+
+// rollupLag registers the rollups' lag and returns what measures it.
+func (a *App) rollupLag() (measure func(context.Context) error) {
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_rollup_lag_seconds",
+		Help: "How far the hourly counts are behind the newest delivery; anything but 0 is a fault."})
+	a.registry.MustRegister(gauge)
+	return func(ctx context.Context) error {
+		lag, err := a.ledger.RollupLag(ctx)
+		if err == nil {
+			gauge.Set(lag.Seconds())
+		}
+		return err
+	}
 }
 
 // endpointMetrics are the endpoints group, by partner.
