@@ -38,15 +38,10 @@ const (
 	failed    = webhook.OutcomeFailed
 )
 
-func redirectTest(name, raw, target, detail string) answerTest {
+func redirectTest(name, raw, detail string) answerTest {
 	status, _ := strconv.Atoi(raw[:3])
 	return answerTest{name: name, serve: keep("HTTP/1.1 " + raw + "Content-Length: 0\r\n\r\n"),
-		outcome: failed, class: webhook.ErrorRedirect, status: status, detail: detail,
-		check: func(t *testing.T, r Result) {
-			if r.RedirectTarget != target {
-				t.Errorf("target %q, want %q", r.RedirectTarget, target)
-			}
-		}}
+		outcome: failed, class: webhook.ErrorRedirect, status: status, detail: detail}
 }
 
 func gzipped(zeros int) string {
@@ -61,14 +56,6 @@ func bodyIs(want string) func(*testing.T, Result) {
 	return func(t *testing.T, r Result) {
 		if string(r.ResponseBody) != want {
 			t.Errorf("kept %d bytes %.40q, want %d bytes %.40q", len(r.ResponseBody), r.ResponseBody, len(want), want)
-		}
-	}
-}
-
-func retryAfterIs(want string) func(*testing.T, Result) {
-	return func(t *testing.T, r Result) {
-		if r.RetryAfter != want {
-			t.Errorf("Retry-After %q, want %q", r.RetryAfter, want)
 		}
 	}
 }
@@ -93,7 +80,7 @@ var answerTests = []answerTest{
 		detail: "answered 400 Bad Request", check: bodyIs("why")},
 	{name: "410", serve: reply(plainAnswer("410 Gone", "")), outcome: failed, class: webhook.ErrorHTTP4xx, status: 410},
 	{name: "429", serve: reply("HTTP/1.1 429 x\r\nRetry-After: 120\r\n\r\n"), outcome: failed, class: webhook.ErrorHTTP4xx,
-		status: 429, check: retryAfterIs("120")},
+		status: 429},
 	{name: "500", serve: reply(plainAnswer("500 x", "")), outcome: failed, class: webhook.ErrorHTTP5xx, status: 500,
 		detail: "answered 500 Internal Server Error"},
 	{name: "599", serve: reply(plainAnswer("599 x", "")), outcome: failed, class: webhook.ErrorHTTP5xx, status: 599, detail: "answered 599"},
@@ -147,15 +134,15 @@ var answerTests = []answerTest{
 		class: webhook.ErrorProtocol},
 
 	redirectTest("302", "302 Found\r\nLocation: https://user:s3cret@other.example.com/a?token=t#f\r\n",
-		"https://other.example.com/a?token=t#f", "register the target https://other.example.com/a"),
-	redirectTest("304", "304 Not Modified\r\n", "", "no usable target"),
-	redirectTest("302 to nonsense", "302 Found\r\nLocation: http://[::1\r\n", "", "no usable target"),
+		"register the target https://other.example.com/a"),
+	redirectTest("304", "304 Not Modified\r\n", "no usable target"),
+	redirectTest("302 to nonsense", "302 Found\r\nLocation: http://[::1\r\n", "no usable target"),
 
-	redirectTest("redir00", "301 x\r\nLocation: https://partner.example.com/new\r\n", "https://partner.example.com/new", "https://partner.example.com/new"),
-	redirectTest("redir02", "303 x\r\nLocation: https://other.example.com/\r\n", "https://other.example.com/", "https://other.example.com/"),
-	redirectTest("redir03", "307 x\r\nLocation: https://127.0.0.1/\r\n", "https://127.0.0.1/", "https://127.0.0.1/"),
-	redirectTest("redir04", "308 x\r\nLocation: file:///etc/passwd\r\n", "file:///etc/passwd", "file:///etc/passwd"),
-	redirectTest("redir06", "300 x\r\nLocation:\r\n", "", "no usable target"),
+	redirectTest("redir00", "301 x\r\nLocation: https://partner.example.com/new\r\n", "https://partner.example.com/new"),
+	redirectTest("redir02", "303 x\r\nLocation: https://other.example.com/\r\n", "https://other.example.com/"),
+	redirectTest("redir03", "307 x\r\nLocation: https://127.0.0.1/\r\n", "https://127.0.0.1/"),
+	redirectTest("redir04", "308 x\r\nLocation: file:///etc/passwd\r\n", "file:///etc/passwd"),
+	redirectTest("redir06", "300 x\r\nLocation:\r\n", "no usable target"),
 
 	{name: "resp00", serve: repeat("HTTP/1.1 200 OK\r\n\r\n", sixteenK, 0), outcome: delivered, status: 200, truncated: true,
 		detail: "longer than 64 KiB", check: bodyIs(sixteenK)},
@@ -171,9 +158,9 @@ var answerTests = []answerTest{
 		status: 200, truncated: true, detail: "broke off after 0 bytes", check: bodyIs("")},
 	{name: "resp13", serve: reply("hello\r\n"), outcome: failed, class: webhook.ErrorProtocol},
 	{name: "resp15", serve: reply("HTTP/1.1 503 x\r\nRetry-After: 99999999999\r\n\r\n"), outcome: failed, class: webhook.ErrorHTTP5xx,
-		status: 503, check: retryAfterIs("99999999999")},
+		status: 503},
 	{name: "resp16", serve: reply("HTTP/1.1 503 x\r\nRetry-After: -1\r\n\r\n"), outcome: failed, class: webhook.ErrorHTTP5xx,
-		status: 503, check: retryAfterIs("-1")},
+		status: 503},
 	{name: "resp17", serve: reply(plainAnswer("400 x", hostile)), outcome: failed, class: webhook.ErrorHTTP4xx, status: 400,
 		detail: "answered 400 Bad Request", check: bodyIs(hostile)},
 }
@@ -209,10 +196,8 @@ func TestEveryAnswerIsOneAttemptWithOneOutcome(t *testing.T) {
 // checkFit holds what every result promises to those who show and log it.
 func checkFit(t *testing.T, r Result) {
 	t.Helper()
-	for _, text := range []string{r.ErrorDetail, r.RedirectTarget} {
-		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			t.Errorf("%q is not fit to be shown", text)
-		}
+	if !utf8.ValidString(r.ErrorDetail) || strings.ContainsFunc(r.ErrorDetail, unicode.IsControl) {
+		t.Errorf("%q is not fit to be shown", r.ErrorDetail)
 	}
 	if len(r.ErrorDetail) > maxDetail || strings.Contains(r.ErrorDetail, "s3cret") || strings.Contains(r.ErrorDetail, "token=") {
 		t.Errorf("detail %q is too long or holds a secret", r.ErrorDetail)

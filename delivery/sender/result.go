@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,11 +18,8 @@ import (
 // is closed; webhook.MaxKeptBody of it is kept.
 const maxReadBody = 64 << 10
 
-// The longest texts of a Result, in bytes.
-const (
-	maxDetail = 512
-	maxTarget = 2048
-)
+// maxDetail is the longest ErrorDetail, in bytes.
+const maxDetail = 512
 
 // Result is what came of one attempt.
 type Result struct {
@@ -45,17 +43,15 @@ type Result struct {
 	ResponseHeaders http.Header
 	ResponseBody    []byte // the first 16 KiB, as they came
 	Truncated       bool   // the body was longer, or was not read to its end
-	RetryAfter      string // the header as it came, unjudged
-	RedirectTarget  string // where a 3xx answer points, absolute, without userinfo
 }
 
 // judge fills r from an answer whose headers are complete and reads its body.
-// A 2xx is a delivery whatever becomes of the body, unless ackBody wants one.
-func (r *Result) judge(resp *http.Response, ackBody bool) {
+// A 2xx is a delivery whatever becomes of the body, unless ackBody wants one;
+// then it is unknown if the body broke off because ctx, the caller's, ended.
+func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
 	defer resp.Body.Close()
 	r.StatusCode = resp.StatusCode
 	r.ResponseHeaders = resp.Header
-	r.RetryAfter = resp.Header.Get("Retry-After")
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the bare connection, of no protocol that was asked for.
 		r.Outcome, r.ErrorClass = webhook.OutcomeFailed, webhook.ErrorProtocol
@@ -69,11 +65,11 @@ func (r *Result) judge(resp *http.Response, ackBody bool) {
 	case 2:
 		r.Outcome, r.ErrorDetail = webhook.OutcomeDelivered, note
 		if ackBody {
-			r.judgeAck(body, note)
+			r.judgeAck(ctx, body, note)
 		}
 	case 3:
 		r.ErrorClass = webhook.ErrorRedirect
-		r.RedirectTarget, r.ErrorDetail = redirect(resp)
+		r.ErrorDetail = redirect(resp)
 	case 4:
 		r.ErrorClass = webhook.ErrorHTTP4xx
 	case 5:
@@ -104,11 +100,14 @@ func (r *Result) readBody(from io.Reader) (body []byte, note string) {
 
 // judgeAck turns a delivery into a failure unless its answer's body is whole
 // and JSON that does not deny success.
-func (r *Result) judgeAck(body []byte, note string) {
+func (r *Result) judgeAck(ctx context.Context, body []byte, note string) {
 	var answer struct {
 		Success *bool `json:"success"`
 	}
 	switch {
+	case note != "" && ctx.Err() != nil:
+		r.stopped()
+		return
 	case note != "":
 	case !json.Valid(body):
 		note = "the answer's body is no JSON, which this endpoint's ackMode asks for"
@@ -120,16 +119,19 @@ func (r *Result) judgeAck(body []byte, note string) {
 	r.Outcome, r.ErrorClass, r.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorBadAck, note
 }
 
-// redirect returns where resp points, or "", and what to do about it.
-func redirect(resp *http.Response) (target, detail string) {
+// stopped says that the attempt was cut off by its caller.
+func (r *Result) stopped() {
+	r.Outcome, r.ErrorDetail = webhook.OutcomeUnknown, "stopped before the answer was complete"
+}
+
+// redirect says where resp points and what to do about it.
+func redirect(resp *http.Response) (detail string) {
 	u, err := resp.Location()
 	if err != nil {
-		return "", answered(resp.StatusCode) + " and names no usable target; redirects are not followed"
+		return answered(resp.StatusCode) + " and names no usable target; redirects are not followed"
 	}
-	u.User = nil
-	target = clean(u.String(), maxTarget)
-	u.RawQuery, u.Fragment, u.ForceQuery = "", "", false
-	return target, clean(answered(resp.StatusCode)+"; redirects are not followed: register the target "+u.String(), maxDetail)
+	u.User, u.RawQuery, u.Fragment, u.ForceQuery = nil, "", "", false
+	return clean(answered(resp.StatusCode)+"; redirects are not followed: register the target "+u.String(), maxDetail)
 }
 
 func answered(status int) string {

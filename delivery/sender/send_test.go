@@ -162,6 +162,22 @@ func TestACallerThatStopsLeavesTheOutcomeUnknown(t *testing.T) {
 	}
 }
 
+func TestACallerThatStopsAmidAnAcknowledgementLeavesTheOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	target := receive(t, nil, func(c net.Conn, _ *http.Request) bool {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"success\":")
+		io.Copy(io.Discard, c)
+		return false
+	})
+	time.AfterFunc(time.Second, stop) // Send reads the body by then
+	r := newSender(t, Options{}).Send(ctx, Request{URL: target.url, Body: body, AckBody: true})
+	if r.Outcome != webhook.OutcomeUnknown || r.StatusCode != 200 || r.ErrorClass != "" || r.ErrorDetail == "" {
+		t.Errorf("got %s %s (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail)
+	}
+}
+
 func TestACallerThatStopsAfterTheHeadersHasDelivered(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())

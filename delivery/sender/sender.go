@@ -120,8 +120,9 @@ func (s *Sender) Close() {
 }
 
 // Send posts r once and returns what came of it. It ends within r.Timeout. If
-// ctx ends before the answer's headers are complete, the outcome is unknown:
-// the receiver may or may not have taken the notification.
+// ctx ends before the answer's headers are complete, or its body where that
+// acknowledges, the outcome is unknown: the receiver may or may not have taken
+// the notification.
 func (s *Sender) Send(ctx context.Context, r Request) Result {
 	setDefault(&r.Timeout, s.opts.Timeout)
 	t := &timeline{start: time.Now()}
@@ -132,10 +133,9 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 	resp, err := s.post(httptrace.WithClientTrace(attempt, t.hooks()), r)
 	switch {
 	case err == nil:
-		res.judge(resp, r.AckBody)
+		res.judge(ctx, resp, r.AckBody)
 	case stoppedBy(ctx, err):
-		res.Outcome = webhook.OutcomeUnknown
-		res.ErrorDetail = "stopped before the answer came"
+		res.stopped()
 	default:
 		s.fail(&res, err, t.reached(), r)
 	}
