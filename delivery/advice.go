@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,11 +91,10 @@ func adviseAnswer(a webhook.Attempt) (advice Advice, found bool) {
 	status := strconv.Itoa(a.StatusCode)
 	switch {
 	case a.ErrorClass == webhook.ErrorRedirect:
-		target := http.Header(a.ResponseHeaders).Get("Location")
-		if target == "" || len(target) > adviceTarget {
-			return advise(adviceNowhere, status), true
+		if target := redirectTarget(a); target != "" {
+			return advise(adviceRedirect, target), true
 		}
-		return advise(adviceRedirect, strings.ToValidUTF8(target, "\uFFFD")), true
+		return advise(adviceNowhere, status), true
 	case a.ErrorClass == webhook.ErrorTimeout:
 		return advise(adviceTimeout), true
 	case a.ErrorClass == webhook.ErrorTLS:
@@ -109,6 +109,16 @@ func adviseAnswer(a webhook.Attempt) (advice Advice, found bool) {
 		return advise(advicePage, status), true
 	}
 	return Advice{}, false
+}
+
+// redirectTarget is the URL that an answer points to; empty unless it is whole
+// and short enough to be told.
+func redirectTarget(a webhook.Attempt) string {
+	u, err := url.Parse(http.Header(a.ResponseHeaders).Get("Location"))
+	if err != nil || u.Host == "" || u.Scheme == "" || u.User != nil || len(u.String()) > adviceTarget {
+		return ""
+	}
+	return u.String()
 }
 
 // adviseCertificate says when a certificate ends that has left to live.

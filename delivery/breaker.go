@@ -44,7 +44,7 @@ var errCounted = errors.New("counts as a failure")
 // Observe takes an attempt at an endpoint in an epoch of its breaker and
 // returns why the breaker must open now, if it must.
 func (j *Judges) Observe(endpointID string, epoch int64, a webhook.Attempt) (trip string) {
-	if a.Outcome == webhook.OutcomeUnknown || a.Trigger == webhook.TriggerTest || a.Trigger == webhook.TriggerProbe {
+	if a.Outcome == webhook.OutcomeUnknown || a.NotSent() || a.Trigger == webhook.TriggerTest || a.Trigger == webhook.TriggerProbe {
 		return ""
 	}
 	j.mu.Lock()

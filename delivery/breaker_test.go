@@ -10,7 +10,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// attempts are the answers of a receiver, in short: . well, x 503, b 400.
+// attempts are the answers of a receiver, in short: . well, x 503, b 400, i never sent.
 func observe(j *delivery.Judges, epoch int64, attempts string) (trip string, at int) {
 	for i, c := range attempts {
 		a := webhook.Attempt{Outcome: webhook.OutcomeFailed, Trigger: webhook.TriggerFirst}
@@ -21,6 +21,8 @@ func observe(j *delivery.Judges, epoch int64, attempts string) (trip string, at 
 			a.ErrorClass, a.StatusCode = webhook.ErrorHTTP5xx, 503
 		case 'b':
 			a.ErrorClass, a.StatusCode = webhook.ErrorHTTP4xx, 400
+		case 'i':
+			a.ErrorClass = webhook.ErrorInternal
 		}
 		if trip = j.Observe("ep_1", epoch, a); trip != "" {
 			return trip, i + 1
@@ -43,6 +45,7 @@ func TestWhenAJudgeOpensABreaker(t *testing.T) {
 		{"half of more", "..........xxxx.xxxx.xxxx", 24, "12 of 24"},
 		{"one bad event among good ones", "....b.....b....bbbbbbbbbb....", 0, ""},
 		{"a bad event ends the row", "xxxxbxxxx", 0, ""},
+		{"what was never sent says nothing", "xixixixix", 9, "5 attempts in a row"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			trip, at := observe(&delivery.Judges{}, 0, test.attempts)

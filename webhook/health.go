@@ -33,7 +33,7 @@ func (h *Health) Observe(a Attempt, ended State, now time.Time) (warning, disabl
 		*h = Health{LastSuccess: now, DisabledReason: h.DisabledReason}
 		return "", ""
 	}
-	if a.Outcome != OutcomeFailed {
+	if a.Outcome != OutcomeFailed || a.ErrorClass == ErrorInternal { // which is our fault
 		return "", ""
 	}
 	if h.FailingSince.IsZero() {

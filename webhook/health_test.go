@@ -112,3 +112,16 @@ func TestAFailingEndpointIsWarnedOfOnceADayThreeTimes(t *testing.T) {
 		t.Errorf("and then again %q", warning)
 	}
 }
+
+func TestWhatTheGatewayFailsAtIsNotTheEndpointsFailure(t *testing.T) {
+	var h webhook.Health
+	ours := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorInternal}
+	for day := range 30 {
+		if warning, disable := h.Observe(ours, webhook.Exhausted, noon.AddDate(0, 0, day)); warning != "" || disable != "" {
+			t.Fatalf("after %d days: %q %q", day, warning, disable)
+		}
+	}
+	if h != (webhook.Health{}) {
+		t.Errorf("the health is %+v", h)
+	}
+}

@@ -25,7 +25,7 @@ type Window struct {
 	Admissions      int64 // counts up with every admission, for fairness
 	NextSequence    int64 // the number the next delivery takes
 	Paused          bool
-	Disabled        bool // the endpoint, by an operator or by its failures
+	Disabled        bool // the endpoint, by its failures
 	PartnerDisabled bool
 	Removed         bool
 	WakeAt          time.Time // when the promoter must look; zero: no need
