@@ -28,17 +28,18 @@ func (a *App) startWorker(ctx context.Context) error {
 		}
 	}
 	id := webhook.NewID(webhook.WorkerPrefix)
-	if err := a.startHeartbeat(ctx, id); err != nil {
-		return err
-	}
 	out := sender.New(sender.Options{Guard: guard.New(a.config.AllowCIDRs), UserAgent: "Ledgerhook/" + a.version, Timeout: a.config.Timeout})
 	a.cleanups.add("close connections to partners", func(context.Context) error { out.Close(); return nil })
 	policy := webhook.RetryPolicy{Waits: a.config.Retry}
 	worker := delivery.NewWorker(delivery.WorkerOptions{
-		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy, Timeout: a.config.Timeout,
+		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy,
 		Metrics: a.deliveryMetrics, Log: a.log,
 	})
 	a.worker = worker
+	if err := a.startLease(ctx, id); err != nil {
+		return err
+	}
+	a.health.AddWarning("records", worker.Recording)
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
 	keeper := &delivery.Keeper{Books: a.ledger, Epochs: a.ledger, Queue: a.queue, Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
 	a.background("stop keeping", keeper.Run)
@@ -95,16 +96,14 @@ func (a *App) background(name string, do func(context.Context)) {
 	})
 }
 
-const heartbeatEvery = time.Second
-
-// startHeartbeat registers the worker and keeps its lease.
-func (a *App) startHeartbeat(ctx context.Context, id string) error {
+// startLease registers the worker and keeps its lease.
+func (a *App) startLease(ctx context.Context, id string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	host = fmt.Sprintf("%s/%d", host, os.Getpid())
-	if err := a.ledger.Heartbeat(ctx, id, host); err != nil {
+	if err := a.worker.TakeLease(ctx, a.ledger, host); err != nil {
 		return fmt.Errorf("register the worker: %w", err)
 	}
 	a.cleanups.add("end the worker's lease", func(ctx context.Context) error {
@@ -112,9 +111,7 @@ func (a *App) startHeartbeat(ctx context.Context, id string) error {
 		defer cancel()
 		return a.ledger.Farewell(ctx, id)
 	})
-	a.background("stop the heartbeat", func(ctx context.Context) {
-		a.every(ctx, heartbeatEvery, "keep the worker's lease", func(ctx context.Context) error { return a.ledger.Heartbeat(ctx, id, host) })
-	})
+	a.background("stop the heartbeat", func(ctx context.Context) { a.worker.KeepLease(ctx, a.ledger, host) })
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (s *stage) failedOnce(t *testing.T, partner, object string, a webhook.Attem
 		v.NextAt = time.Now().Add(time.Hour)
 	}
 	r := delivery.Result{DeliveryID: a.DeliveryID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: v}
-	if err := s.Ledger.Record(t.Context(), r); err != nil {
+	if _, err := s.Ledger.Record(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	return a.DeliveryID

@@ -58,7 +58,7 @@ func (s *stage) work(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	send := sender.New(sender.Options{Guard: s.Guard, UserAgent: "Ledgerhook/test"})
 	w := delivery.NewWorker(delivery.WorkerOptions{ID: "wrk_1", Ledger: s.Ledger, Composer: s.Composer, Sender: send,
-		Policy: webhook.RetryPolicy{Waits: []time.Duration{0}}, Timeout: 5 * time.Second, Metrics: delivery.NewMetrics(prometheus.NewRegistry()), Log: log})
+		Policy: webhook.RetryPolicy{Waits: []time.Duration{0}}, Metrics: delivery.NewMetrics(prometheus.NewRegistry()), Log: log})
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})
 	go func() {

@@ -30,7 +30,7 @@ func (h *signingHouse) send(t *testing.T, e webhook.Event, status int) {
 		if status >= 300 {
 			a.Outcome, a.ErrorClass, verdict = webhook.OutcomeFailed, webhook.ErrorHTTP4xx, delivery.Verdict{State: webhook.Exhausted, Reason: "all 3 attempts of the schedule are used"}
 		}
-		if err := h.Record(t.Context(), delivery.Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: verdict}); err != nil {
+		if _, err := h.Record(t.Context(), delivery.Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: verdict}); err != nil {
 			t.Fatal(err)
 		}
 	}

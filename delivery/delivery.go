@@ -30,7 +30,7 @@ type Job struct {
 	Trigger  webhook.Trigger // of this attempt
 	URL      string
 	AckMode  webhook.AckMode
-	Timeout  time.Duration  // of this attempt; 0: the worker's own
+	Timeout  time.Duration  // of this attempt; 0: the sender's own
 	Headers  []byte         // custom headers, sealed; empty: none
 	Secrets  []SealedSecret // in the order they sign: retiring ones, then the active one
 	// BreakerEpoch is the life of the endpoint's breaker that the attempt
@@ -62,9 +62,11 @@ type Ledger interface {
 	// Claim makes t's delivery this worker's. It answers false for a ticket
 	// that is no longer current; there is then nothing to do.
 	Claim(ctx context.Context, t Ticket, workerID string) (Job, bool, error)
-	// Record writes the attempt and its verdict, frees or hands on the slot,
-	// and may be repeated: only the first of a generation counts.
-	Record(ctx context.Context, r Result) error
+	// Record writes the attempt and its verdict, frees or hands on the slot and
+	// reports whether that counted: of a generation only the first record does,
+	// and another process may have given the delivery up. It may be repeated
+	// when its answer was lost; the second one then does not count.
+	Record(ctx context.Context, r Result) (counted bool, err error)
 }
 
 // Queued is a delivery that the ledger says is in the queue.

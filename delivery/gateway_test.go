@@ -163,6 +163,7 @@ type parts struct {
 	slots    int             // 0: 16
 	ledger   delivery.Ledger // nil: the gateway's
 	keys     delivery.Keys   // nil: the gateway's
+	leases   delivery.Leases // nil: the gateway's
 	keepless bool            // runs no keeper
 }
 
@@ -178,19 +179,22 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 	if p.keys == nil {
 		p.keys = g
 	}
-	out := sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Ledgerhook/test"})
+	if p.leases == nil {
+		p.leases = g.Ledger
+	}
+	out := sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Ledgerhook/test", Timeout: 10 * time.Second})
 	t.Cleanup(out.Close)
 	run := &process{id: webhook.NewID(webhook.WorkerPrefix)}
 	run.worker = delivery.NewWorker(delivery.WorkerOptions{ID: run.id, Ledger: p.ledger, Composer: delivery.NewComposer(p.keys, g.box, g.metrics),
-		Sender: out, Policy: g.policy, Timeout: 10 * time.Second, Metrics: g.metrics, Log: g.log})
-	if err := g.Heartbeat(t.Context(), run.id, "test"); err != nil {
+		Sender: out, Policy: g.policy, Metrics: g.metrics, Log: g.log})
+	if err := run.worker.TakeLease(t.Context(), p.leases, "test"); err != nil {
 		t.Fatal(err)
 	}
 	var beating, keeping, sending context.Context
 	beating, run.silence = context.WithCancel(context.Background())
 	keeping, run.alone = context.WithCancel(context.Background())
 	sending, run.cancel = context.WithCancel(context.Background())
-	run.done.Go(func() { beat(beating, g.Ledger, run.id) })
+	run.done.Go(func() { run.worker.KeepLease(beating, p.leases, "test") })
 	if !p.keepless {
 		keeper := &delivery.Keeper{Books: g.Ledger, Epochs: g.Ledger, Queue: g.queue, Worker: run.worker, Policy: g.policy, Metrics: g.metrics, Log: g.log}
 		run.done.Go(func() { keeper.Run(keeping) })
@@ -201,19 +205,6 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 	}
 	t.Cleanup(run.stop)
 	return run
-}
-
-func beat(ctx context.Context, l *ledger.Ledger, id string) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			_ = l.Heartbeat(ctx, id, "test")
-		}
-	}
 }
 
 // stop takes the process down without waiting for what it is sending.

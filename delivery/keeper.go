@@ -16,15 +16,15 @@ type Books interface {
 	// Promote admits what is due in windows whose time has come, in at most
 	// limit windows, and reports in how many.
 	Promote(ctx context.Context, limit int) (int, error)
-	Queued(ctx context.Context, limit int) ([]Queued, error)
+	// Queued lists deliveries that are queued, longest first, from behind one on.
+	Queued(ctx context.Context, behind Queued, limit int) ([]Queued, error)
 	// Requeue gives queued deliveries the next generation and new tickets.
 	Requeue(ctx context.Context, lost []Ticket) (int, error)
 	// Abandoned lists what dead workers were sending, and what workerID itself
 	// claimed before claimedBefore.
 	Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) ([]InFlight, error)
-	// GiveUp records an attempt that nobody is making any more, and reports
-	// whether that counted: another keeper may have been first.
-	GiveUp(ctx context.Context, r Result) (counted bool, err error)
+	// Record is the one of Ledger. It counts unless another keeper was first.
+	Record(ctx context.Context, r Result) (counted bool, err error)
 }
 
 // Epochs remembers which life of the queue the ledger's queued deliveries are in.
@@ -55,6 +55,7 @@ type Keeper struct {
 	Log     *slog.Logger
 
 	outage outage
+	looked Queued // where requeueLost goes on
 }
 
 const (
@@ -65,6 +66,9 @@ const (
 	reconcileRows  = 2000
 	// enqueueGrace is how long a ticket may be on its way to the queue.
 	enqueueGrace = 3 * time.Second
+	// stepTimeout bounds a step: a connection that died without a word must not
+	// end the keeping.
+	stepTimeout = 30 * time.Second
 )
 
 // Run promotes and reconciles until ctx ends.
@@ -88,13 +92,14 @@ func (k *Keeper) Run(ctx context.Context) {
 // promote ends after some rounds even if there is more, so that it never keeps
 // the reconciler from its turn.
 func (k *Keeper) promote(ctx context.Context) {
-	for range promoteRounds {
-		n, err := k.Books.Promote(ctx, promoteWindows)
-		k.tell(ctx, "promote", err)
-		if err != nil || n < promoteWindows || ctx.Err() != nil {
-			return
+	k.step(ctx, "promote", func(ctx context.Context) error {
+		for range promoteRounds {
+			if n, err := k.Books.Promote(ctx, promoteWindows); err != nil || n < promoteWindows {
+				return err
+			}
 		}
-	}
+		return nil
+	})
 }
 
 // reconcile repairs the three ways in which ledger and queue fall apart. Each
@@ -108,68 +113,87 @@ func (k *Keeper) reconcile(ctx context.Context) {
 }
 
 func (k *Keeper) repair(ctx context.Context, reason string, do func(context.Context) (int, error)) {
-	n, err := do(ctx)
-	k.tell(ctx, "reconcile "+reason, err)
-	if n > 0 {
-		k.Metrics.repaired.WithLabelValues(reason).Add(float64(n))
-		k.Log.Info("deliveries were put back on their way", "reason", reason, "deliveries", n)
-	}
+	k.step(ctx, "reconcile "+reason, func(ctx context.Context) error {
+		n, err := do(ctx)
+		if n > 0 {
+			k.Metrics.repaired.WithLabelValues(reason).Add(float64(n))
+			k.Log.Info("deliveries were put back on their way", "reason", reason, "deliveries", n)
+		}
+		return err
+	})
 }
 
-func (k *Keeper) tell(ctx context.Context, step string, err error) {
-	k.outage.tell(ctx, k.Log, "keep deliveries on their way", step, err)
+// within runs do, which ends when limit has passed.
+func within(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return do(ctx)
+}
+
+func (k *Keeper) step(ctx context.Context, name string, do func(context.Context) error) {
+	k.outage.tell(ctx, k.Log, "keep deliveries on their way", name, within(ctx, stepTimeout, do))
 }
 
 // refillEmptied sends everything queued in a shard again if the shard is not
 // the one that it was queued in.
 func (k *Keeper) refillEmptied(ctx context.Context) (repaired int, err error) {
+	emptied := map[string]string{} // epochs of shards
 	for _, shard := range k.Queue.Shards() {
 		now, err := k.Queue.Epoch(ctx, shard)
 		if err != nil {
-			return repaired, err
+			return 0, err
 		}
 		known, err := k.Epochs.QueueEpoch(ctx, shard)
 		if err != nil {
-			return repaired, err
+			return 0, err
 		}
-		if known == now {
-			continue
-		}
-		queued, err := k.Books.Queued(ctx, allQueued)
-		if err != nil {
-			return repaired, err
-		}
-		var lost []Ticket
-		for _, d := range queued {
-			if k.Queue.ShardOf(d.EndpointID) == shard {
-				lost = append(lost, d.Ticket)
-			}
-		}
-		n, err := k.Books.Requeue(ctx, lost)
-		repaired += n
-		if err != nil {
-			return repaired, err
-		}
-		if err := k.Epochs.SetQueueEpoch(ctx, shard, now); err != nil {
-			return repaired, err
+		if known != now {
+			emptied[shard] = now
 		}
 	}
-	return repaired, nil
+	if len(emptied) == 0 {
+		return 0, nil
+	}
+	queued, err := k.Books.Queued(ctx, Queued{}, allQueued)
+	if err != nil {
+		return 0, err
+	}
+	var lost []Ticket
+	for _, d := range queued {
+		if emptied[k.Queue.ShardOf(d.EndpointID)] != "" {
+			lost = append(lost, d.Ticket)
+		}
+	}
+	repaired, err = k.Books.Requeue(ctx, lost)
+	for shard, epoch := range emptied {
+		if err == nil {
+			err = k.Epochs.SetQueueEpoch(ctx, shard, epoch)
+		}
+	}
+	return repaired, err
 }
 
 // allQueued bounds the one read of everything queued; windows bound it further.
 const allQueued = 1 << 20
 
-// requeueLost looks for tickets that never reached the queue or got lost in it.
+// requeueLost looks for tickets that never reached the queue or got lost in
+// it, among reconcileRows deliveries. The next time goes on behind them, so
+// that many that wait for their turn hide no lost one.
 func (k *Keeper) requeueLost(ctx context.Context) (int, error) {
-	queued, err := k.Books.Queued(ctx, reconcileRows)
+	queued, err := k.Books.Queued(ctx, k.looked, reconcileRows)
 	if err != nil {
 		return 0, err
 	}
-	k.Metrics.oldestQueued(queued, k.Queue)
+	if k.looked == (Queued{}) {
+		k.Metrics.oldestQueued(queued, k.Queue)
+	}
+	k.looked = Queued{}
+	if len(queued) == reconcileRows {
+		k.looked = queued[len(queued)-1]
+	}
 	for i, d := range queued {
 		if time.Since(d.At) < enqueueGrace {
-			queued = queued[:i]
+			queued, k.looked = queued[:i], Queued{}
 			break
 		}
 	}
@@ -203,7 +227,7 @@ func (k *Keeper) recoverAbandoned(ctx context.Context) (int, error) {
 	var records errgroup.Group
 	records.SetLimit(recoverAtOnce)
 	for _, f := range abandoned {
-		if f.WorkerID == k.Worker.id && k.Worker.working(f.Job.Delivery) {
+		if ours := f.WorkerID == k.Worker.id; ours && k.Worker.working(f.Job.Delivery) || !ours && !k.Worker.lease.sure() {
 			continue
 		}
 		records.Go(func() error {
@@ -226,7 +250,7 @@ func (k *Keeper) recover(ctx context.Context, f InFlight) (counted bool, err err
 		ErrorDetail: "the worker was gone before it could record what came of this attempt",
 	}
 	v := Decide(k.Policy, f.Job, a, time.Now())
-	counted, err = k.Books.GiveUp(ctx, Result{DeliveryID: d.ID, EndpointID: d.EndpointID, Generation: d.Generation, Attempt: a, Verdict: v})
+	counted, err = k.Books.Record(ctx, Result{DeliveryID: d.ID, EndpointID: d.EndpointID, Generation: d.Generation, Attempt: a, Verdict: v})
 	if counted {
 		k.Metrics.attempted(f.Job, a, v)
 	}

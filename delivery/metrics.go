@@ -122,12 +122,16 @@ func (m *Metrics) signed(took time.Duration) {
 
 func (m *Metrics) enqueueFailed() { m.enqueueFails.Inc() }
 
-// oldestQueued sets the age of each shard's longest queued delivery; queued is
-// in that order.
+// oldestQueued sets the age of each shard's longest queued delivery. queued are
+// the longest of all shards, at most reconcileRows: what one holds beyond them
+// has not waited longer than the last.
 func (m *Metrics) oldestQueued(queued []Queued, q Holder) {
 	ages := map[string]float64{}
 	for _, shard := range q.Shards() {
 		ages[shard] = 0
+		if len(queued) == reconcileRows {
+			ages[shard] = time.Since(queued[reconcileRows-1].At).Seconds()
+		}
 	}
 	for _, d := range queued {
 		shard := q.ShardOf(d.EndpointID)

@@ -117,9 +117,9 @@ type mute struct {
 	killed chan struct{}
 }
 
-func (m mute) Record(context.Context, delivery.Result) error {
+func (m mute) Record(context.Context, delivery.Result) (bool, error) {
 	<-m.killed
-	return errors.New("killed")
+	return false, errors.New("killed")
 }
 
 func TestWhatAKilledWorkerWasSendingIsUnknownAndSentAgain(t *testing.T) {
@@ -172,10 +172,10 @@ func (u *unreachable) Claim(ctx context.Context, t delivery.Ticket, workerID str
 	return u.Ledger.Claim(ctx, t, workerID)
 }
 
-func (u *unreachable) Record(ctx context.Context, r delivery.Result) error {
+func (u *unreachable) Record(ctx context.Context, r delivery.Result) (bool, error) {
 	if u.noRecord && u.away.Load() {
 		u.refused.Add(1)
-		return errAway
+		return false, errAway
 	}
 	return u.Ledger.Record(ctx, r)
 }

@@ -133,19 +133,23 @@ func RunReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
 	defer step.Stop()
 	defer check.Stop()
 	var o outage
-	tell := func(step string, err error) { o.tell(ctx, log, "carry replays on", step, err) }
+	run := func(step string, do func(context.Context) error) {
+		o.tell(ctx, log, "carry replays on", step, within(ctx, stepTimeout, do))
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-step.C:
-			admitted, skipped, err := r.StepReplays(ctx)
-			tell("send", err)
-			m.replayed.WithLabelValues("admitted").Add(float64(admitted))
-			m.replayed.WithLabelValues("skipped").Add(float64(skipped))
+			run("send", func(ctx context.Context) error {
+				admitted, skipped, err := r.StepReplays(ctx)
+				m.replayed.WithLabelValues("admitted").Add(float64(admitted))
+				m.replayed.WithLabelValues("skipped").Add(float64(skipped))
+				return err
+			})
 		case <-check.C:
-			tell("stop what fails", r.StopFailingReplays(ctx))
-			tell("settle", r.SettleReplays(ctx))
+			run("stop what fails", r.StopFailingReplays)
+			run("settle", r.SettleReplays)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func open(t *testing.T) *days {
 	out := sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Ledgerhook/test"})
 	t.Cleanup(out.Close)
 	worker := delivery.NewWorker(delivery.WorkerOptions{ID: webhook.NewID(webhook.WorkerPrefix), Ledger: g.Ledger,
-		Composer: delivery.NewComposer(g, g.box, g.metrics), Sender: out, Policy: g.policy, Timeout: 15 * time.Second, Metrics: g.metrics, Log: g.log})
+		Composer: delivery.NewComposer(g, g.box, g.metrics), Sender: out, Policy: g.policy, Metrics: g.metrics, Log: g.log})
 	queue.deliver = worker.Deliver
 	t.Cleanup(queue.under.Wait)
 	g.createPartner(t)

@@ -1,8 +1,8 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -20,10 +20,10 @@ type Worker struct {
 	composer *Composer
 	sender   *sender.Sender
 	policy   webhook.RetryPolicy
-	timeout  time.Duration
 	metrics  *Metrics
 	log      *slog.Logger
 	judges   Judges
+	lease    lease
 
 	mu       sync.Mutex
 	inFlight map[flight]string // the endpoint of each
@@ -44,7 +44,6 @@ type WorkerOptions struct {
 	Composer *Composer
 	Sender   *sender.Sender
 	Policy   webhook.RetryPolicy
-	Timeout  time.Duration // of an attempt, unless its endpoint has one of its own
 	Metrics  *Metrics
 	Log      *slog.Logger
 }
@@ -52,7 +51,7 @@ type WorkerOptions struct {
 // NewWorker returns a worker.
 func NewWorker(o WorkerOptions) *Worker {
 	return &Worker{
-		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, timeout: o.Timeout, metrics: o.Metrics, log: o.Log,
+		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, metrics: o.Metrics, log: o.Log,
 		composer: o.Composer, inFlight: map[flight]string{},
 	}
 }
@@ -77,8 +76,8 @@ func (w *Worker) Deliver(ctx context.Context, t Ticket) {
 func (w *Worker) claim(ctx context.Context, t Ticket) (Job, bool) {
 	w.claiming.Add(1)
 	defer w.claiming.Add(-1)
-	if w.stuck.Load() > 0 || ctx.Err() != nil {
-		return Job{}, false // what cannot be recorded should not be sent
+	if w.stuck.Load() > 0 || w.lease.lost() || ctx.Err() != nil {
+		return Job{}, false // what cannot be recorded, or not by us, should not be sent
 	}
 	job, ok, err := w.ledger.Claim(context.WithoutCancel(ctx), t, w.id)
 	if err != nil {
@@ -112,7 +111,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 		a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway could not compose the message"
 		return a
 	}
-	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: cmp.Or(job.Timeout, w.timeout), AckBody: job.AckMode == webhook.AckBody})
+	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: job.Timeout, AckBody: job.AckMode == webhook.AckBody})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
 	a.PeerIP, a.TLSVersion, a.TLSNotAfter = r.PeerIP, r.TLSVersion, r.TLSNotAfter
 	a.Outcome, a.StatusCode, a.ErrorClass, a.ErrorDetail = r.Outcome, r.StatusCode, r.ErrorClass, r.ErrorDetail
@@ -130,15 +129,16 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdict) {
 	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: v,
 		Trip: w.judges.Observe(job.Delivery.EndpointID, job.BreakerEpoch, a), BreakerEpoch: job.BreakerEpoch}
-	err := w.ledger.Record(context.WithoutCancel(ctx), result)
+	counted, err := w.ledger.Record(context.WithoutCancel(ctx), result)
 	if err != nil {
-		w.log.Error("the ledger does not take an attempt's record", "delivery", a.DeliveryID, "error", err)
-		w.stuck.Add(1)
-		defer w.stuck.Add(-1)
-		err = w.recordUntil(ctx, result)
+		counted, err = w.recordUntil(ctx, result, err)
 	}
 	if err != nil {
 		return // the reconciler will find the delivery abandoned
+	}
+	if !counted {
+		w.log.Warn("an attempt came too late: its delivery was given up meanwhile, and is sent again", "delivery", a.DeliveryID, "number", a.Number)
+		return
 	}
 	w.metrics.attempted(job, a, v)
 	w.log.Info("attempt", "delivery", a.DeliveryID, "event", job.Event.ID, "partner", job.Event.PartnerCode,
@@ -151,26 +151,51 @@ const (
 	recordLastTry = 5 * time.Second // how long a stopping process goes on trying
 )
 
-// recordUntil tries again until the ledger takes the result or the process is
-// stopping and has waited long enough.
-func (w *Worker) recordUntil(ctx context.Context, result Result) error {
+// recordUntil tries again, after err, until the ledger takes the result or the
+// process is stopping and has waited long enough. What a ledger that can be
+// reached refuses is tried without the receiver's part: no answer may hold up
+// the worker, and with it all partners.
+func (w *Worker) recordUntil(ctx context.Context, result Result, err error) (counted bool, _ error) {
+	w.stuck.Add(1)
+	defer w.stuck.Add(-1)
 	pause := time.NewTicker(recordPause)
 	defer pause.Stop()
 	var giveUp <-chan time.Time
 	done := ctx.Done()
-	for {
+	for told := webhook.Kind(-1); err != nil; {
+		if kind := webhook.KindOf(err); kind != told {
+			w.log.Error("the ledger does not take an attempt's record", "delivery", result.DeliveryID, "error", err)
+			told = kind
+		}
+		if told != webhook.KindUnavailable {
+			result.Attempt = withoutAnswer(result.Attempt)
+		}
 		select {
 		case <-done:
 			done = nil
 			giveUp = time.After(recordLastTry)
 		case <-giveUp:
-			return ctx.Err()
+			return false, err
 		case <-pause.C:
-			if err := w.ledger.Record(context.WithoutCancel(ctx), result); err == nil {
-				return nil
-			}
+			counted, err = w.ledger.Record(context.WithoutCancel(ctx), result)
 		}
 	}
+	return counted, nil
+}
+
+// withoutAnswer is a without the texts that its receiver had a hand in.
+func withoutAnswer(a webhook.Attempt) webhook.Attempt {
+	a.ResponseHeaders, a.ResponseBody, a.Truncated = nil, nil, true
+	a.ErrorDetail = "the ledger did not take what the receiver answered"
+	return a
+}
+
+// Recording is an error while the ledger does not take the record of an attempt.
+func (w *Worker) Recording(context.Context) error {
+	if n := w.stuck.Load(); n > 0 {
+		return fmt.Errorf("%d attempts cannot be recorded: nothing is sent until they are", n)
+	}
+	return nil
 }
 
 func flightOf(d webhook.Delivery) flight { return flight{d.ID, d.Generation} }

@@ -320,7 +320,7 @@ func (a *api) claim(t *testing.T) (jobs []delivery.Job) {
 func (a *api) record(t *testing.T, job delivery.Job, attempt webhook.Attempt, v delivery.Verdict) {
 	t.Helper()
 	attempt.ID, attempt.Number, attempt.Trigger = webhook.NewID(webhook.AttemptPrefix), job.Delivery.Attempts, job.Trigger
-	err := a.Record(t.Context(), delivery.Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID,
+	_, err := a.Record(t.Context(), delivery.Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID,
 		Generation: job.Delivery.Generation, Attempt: attempt, Verdict: v})
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
 			appendIt(&nobody, ledgertest.NewEvent("nobody", "tp_1", "Pending")),
 			appendIt(&conflict, keyed("taken", "tp_9", "Pending")),
 			appendIt(&good2, ledgertest.NewEvent("acme", "tp_3", "Pending")),
-			func() { recorded = b.Record(t.Context(), result(job, ok, delivered)) },
+			func() { recorded = tryRecord(t, b.Ledger, result(job, ok, delivered)) },
 			func() { _, claimed, claimErr = b.Claim(t.Context(), tickets[1], worker) },
 			func() { cancelled = b.CancelDelivery(t.Context(), job.Delivery.ID, "too late") },
 			func() {
@@ -158,7 +158,7 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	}
 	// Its ticket was not handed out, so the reconciler does.
 	none(t, b)
-	queued, err := l.Queued(t.Context(), 10)
+	queued, err := l.Queued(t.Context(), delivery.Queued{}, 10)
 	if err != nil || len(queued) != 1 {
 		t.Fatalf("queued: %+v (%v)", queued, err)
 	}
@@ -177,8 +177,8 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 
 	r := result(abandoned[0].Job, ok, delivered)
 	line.cutNextCommit.Store(true)
-	wantKind(t, l.Record(t.Context(), r), webhook.KindUnavailable)
-	if err := l.Record(t.Context(), r); err != nil {
+	wantKind(t, tryRecord(t, l, r), webhook.KindUnavailable)
+	if err := tryRecord(t, l, r); err != nil {
 		t.Error(err)
 	}
 	same(t, "attempts", b.Count(t, "SELECT COUNT(*) FROM attempts"), 1)

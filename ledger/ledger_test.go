@@ -1,12 +1,14 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
 )
@@ -25,11 +27,17 @@ func send(t *testing.T, b *ledgertest.Bench, tickets []delivery.Ticket, a webhoo
 			continue
 		}
 		sent++
-		if err := b.Record(t.Context(), result(job, a, v)); err != nil {
+		if err := tryRecord(t, b.Ledger, result(job, a, v)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return sent
+}
+
+// tryRecord records r for those whom it does not matter whether it counted.
+func tryRecord(t interface{ Context() context.Context }, l *ledger.Ledger, r delivery.Result) error {
+	_, err := l.Record(t.Context(), r)
+	return err
 }
 
 func result(job delivery.Job, a webhook.Attempt, v delivery.Verdict) delivery.Result {

@@ -109,7 +109,7 @@ func TestRepairsAndListsReadByIndex(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	_, queued := b.Queued(t.Context(), 100)
+	_, queued := b.Queued(t.Context(), delivery.Queued{}, 100)
 	_, abandoned := b.Abandoned(t.Context(), worker, time.Now(), 100)
 	_, promoted := b.Promote(t.Context(), 100)
 	_, _, ofPartner := b.Deliveries(t.Context(), delivery.Filter{PartnerCode: "acme", Limit: 50})

@@ -13,11 +13,12 @@ import (
 )
 
 // Promote gives room to the windows whose time has come, at most limit of
-// them, and reports how many there were. One without room is left to the
-// record that frees a slot; else full windows would be looked at without end.
+// them, and reports how many there were. One that is full, or whose probe is on
+// its way, is left to the record that frees a slot; else it would be looked at
+// without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	var ids []string
-	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight ORDER BY wake_at LIMIT ?",
+	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = '' ORDER BY wake_at LIMIT ?",
 		micros(time.Now().Add(lookAhead)), limit)
 	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var id string
@@ -45,9 +46,11 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	})
 }
 
-// Queued lists at most limit deliveries that are queued, longest first.
-func (l *Ledger) Queued(ctx context.Context, limit int) (found []delivery.Queued, err error) {
-	q := new(text).add("SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued' ORDER BY queued_at, id LIMIT ?", limit)
+// Queued lists at most limit deliveries that are queued, longest first: those
+// behind one of them, or all.
+func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
+	q := new(text).add(`SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
+		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
 	err = q.query(ctx, l.read, func(rows *sql.Rows) error {
 		var d delivery.Queued
 		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, timeColumn{&d.At})
@@ -99,10 +102,6 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	return taken, nil
 }
 
-// workerSilence is how long a worker may not be heard of before it is dead, by
-// the database's clock.
-const workerSilence = 5 * time.Second
-
 // Heartbeat says that a worker lives. The first one registers it.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at) VALUES ($1, $2, "+l.clock+", "+l.clock+
@@ -127,7 +126,7 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 // those that workerID itself claimed before claimedBefore.
 func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
 	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
-		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), workerID, workerSilence.Microseconds(), limit)
+		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), workerID, delivery.LeaseTime.Microseconds(), limit)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)

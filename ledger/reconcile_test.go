@@ -77,10 +77,14 @@ func TestALostTicketIsReplacedByOneOfTheNextGeneration(t *testing.T) {
 		storeMany(t, b, "acme", 4)
 		tickets := b.Tickets()
 		before := time.Now()
-		queued, err := b.Queued(t.Context(), 3)
+		queued, err := b.Queued(t.Context(), delivery.Queued{}, 3)
 		if err != nil || len(queued) != 3 || queued[0].DeliveryID != tickets[0].DeliveryID || queued[0].At.After(before) ||
 			queued[0].EndpointID == "" || queued[0].Generation != 1 {
 			t.Fatalf("queued %+v (%v)", queued, err)
+		}
+		behind, err := b.Queued(t.Context(), queued[2], 3)
+		if err != nil || len(behind) != 1 || behind[0].DeliveryID != tickets[3].DeliveryID {
+			t.Fatalf("queued behind the third: %+v (%v)", behind, err)
 		}
 		take(t, b, tickets[1])
 		lost := append(tickets[:3:3], delivery.Ticket{DeliveryID: "dlv_none", Generation: 1})
@@ -98,7 +102,7 @@ func TestALostTicketIsReplacedByOneOfTheNextGeneration(t *testing.T) {
 		if n, err := b.Requeue(t.Context(), nil); n != 0 || err != nil {
 			t.Errorf("requeued %d of none (%v)", n, err)
 		}
-		queued, err = b.Queued(t.Context(), 10)
+		queued, err = b.Queued(t.Context(), delivery.Queued{}, 10)
 		if err != nil || len(queued) != 2 || queued[0].DeliveryID != tickets[3].DeliveryID { // the longest first
 			t.Errorf("queued %+v (%v)", queued, err)
 		}
@@ -135,7 +139,7 @@ func TestOfKeepersThatGiveTheSameAttemptUpOneCounts(t *testing.T) {
 		var keepers sync.WaitGroup
 		for range 4 {
 			keepers.Go(func() {
-				first, err := b.GiveUp(t.Context(), lost)
+				first, err := b.Record(t.Context(), lost)
 				if err != nil {
 					t.Error(err)
 				}

@@ -23,16 +23,10 @@ type recordOp struct {
 	lane    int // in which it waits if it does
 }
 
-// Record implements delivery.Ledger. It is fenced by the delivery's
-// generation: the second record of an attempt, and one that comes after the
-// reconciler gave the delivery up, change nothing and are no error.
-func (l *Ledger) Record(ctx context.Context, r delivery.Result) error {
-	return l.writer.submit(ctx, &operation{record: &recordOp{Result: r}})
-}
-
-// GiveUp implements delivery.Books. It is Record, and reports whether the fence
-// let it through.
-func (l *Ledger) GiveUp(ctx context.Context, r delivery.Result) (counted bool, err error) {
+// Record implements delivery.Ledger and delivery.Books. It is fenced by the
+// delivery's generation: the second record of an attempt, and one that comes
+// after the reconciler gave the delivery up, change nothing and are no error.
+func (l *Ledger) Record(ctx context.Context, r delivery.Result) (counted bool, err error) {
 	op := &operation{record: &recordOp{Result: r}}
 	if err := l.writer.submit(ctx, op); err != nil {
 		return false, err
@@ -124,7 +118,7 @@ func (b *batch) settle(w *window, r *recordOp) {
 	if r.trigger == webhook.TriggerTest {
 		return
 	}
-	b.count(r.partner, "attempt_"+string(r.Attempt.Outcome), 1)
+	b.count(r.partner, factAttempt+string(r.Attempt.Outcome), 1)
 	if pause := b.now.Add(r.Verdict.EndpointPause); r.Verdict.EndpointPause > 0 && pause.After(w.NotBefore) {
 		w.NotBefore = pause
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/webhook"
 )
 
@@ -163,7 +164,7 @@ func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
 		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.clock+` - $4)`,
-		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, workerSilence.Microseconds(), from, before("", soon(time.Time{}), webhook.DeliveryPrefix)).
+		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, delivery.LeaseTime.Microseconds(), from, before("", soon(time.Time{}), webhook.DeliveryPrefix)).
 		Scan(timeColumn{&s.OldestQueued}, timeColumn{&s.OldestWake}, &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
 }
 

@@ -138,11 +138,11 @@ func (s *storm) deliver(l *ledger.Ledger) error {
 	}
 	switch rand.IntN(5) {
 	case 0:
-		return l.Record(s.t.Context(), result(job, failed, retryAt(time.Now().Add(time.Duration(rand.IntN(2000))*time.Millisecond))))
+		return tryRecord(s.t, l, result(job, failed, retryAt(time.Now().Add(time.Duration(rand.IntN(2000))*time.Millisecond))))
 	case 1:
-		return l.Record(s.t.Context(), result(job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now())))
+		return tryRecord(s.t, l, result(job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now())))
 	}
-	return l.Record(s.t.Context(), result(job, ok, delivered))
+	return tryRecord(s.t, l, result(job, ok, delivered))
 }
 
 func (s *storm) changeEndpoint(l *ledger.Ledger) error {
@@ -182,7 +182,7 @@ func (s *storm) promote(l *ledger.Ledger) error {
 }
 
 func (s *storm) requeue(l *ledger.Ledger) error {
-	queued, err := l.Queued(s.t.Context(), 20)
+	queued, err := l.Queued(s.t.Context(), delivery.Queued{}, 20)
 	var lost []delivery.Ticket
 	for _, q := range queued {
 		lost = append(lost, q.Ticket)
@@ -230,7 +230,7 @@ func (s *storm) finish() {
 				defer func() { <-slots }()
 				job, claimed, err := s.Claim(s.t.Context(), ticket, worker)
 				if err == nil && claimed {
-					err = s.Record(s.t.Context(), result(job, ok, delivered))
+					err = tryRecord(s.t, s.Ledger, result(job, ok, delivered))
 				}
 				if err != nil {
 					s.t.Error(err)
@@ -254,7 +254,7 @@ func (s *storm) requeueAll() error {
 	if len(s.queue) > 0 {
 		return nil
 	}
-	queued, err := s.Queued(s.t.Context(), 10000)
+	queued, err := s.Queued(s.t.Context(), delivery.Queued{}, 10000)
 	var lost []delivery.Ticket
 	for _, q := range queued {
 		lost = append(lost, q.Ticket)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"ledgerhook/delivery"
 )
 
 // WorkerLease is a worker process that is registered with the ledger.
@@ -33,7 +35,7 @@ func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
 			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, microsColumn{&w.Silent},
 				timeColumn{&w.Canary.At}, microsColumn{&w.Canary.Age}, microsColumn{&w.Canary.RoundTrip}, &w.Canary.Failure)
 			w.Silent, w.Canary.Age = max(0, w.Silent), max(0, w.Canary.Age)
-			w.Alive = w.Silent < workerSilence
+			w.Alive = w.Silent < delivery.LeaseTime
 			found = append(found, w)
 			return err
 		})
