@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -50,8 +52,14 @@ func Migrate(ctx context.Context, o Options) (applied int, err error) {
 	return applied, err
 }
 
-// Migrations lists the steps of the schema and when the database had each.
+// Migrations lists the steps of the schema and when the database had each. It
+// changes nothing: an embedded database that is not there yet is not made.
 func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
+	if o.DatabaseURL == "" {
+		if _, err := os.Stat(filepath.Join(o.DataDir, "ledger.db")); errors.Is(err, fs.ErrNotExist) {
+			return pendingSteps("migrations/" + sqliteDriver)
+		}
+	}
 	err = withProvider(ctx, o, func(l *Ledger, p *goose.Provider) error {
 		known, err := l.migrated(ctx)
 		if err != nil {
@@ -63,6 +71,22 @@ func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
 		return nil
 	})
 	return steps, err
+}
+
+// pendingSteps are those of a database that had none.
+func pendingSteps(dir string) (steps []Migration, err error) {
+	files, err := migrations.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		version, err := goose.NumericComponent(f.Name())
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, Migration{Version: version, Name: f.Name()})
+	}
+	return steps, nil
 }
 
 func withProvider(ctx context.Context, o Options, do func(*Ledger, *goose.Provider) error) (err error) {

@@ -4,11 +4,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -275,4 +277,27 @@ func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {
 			t.Errorf("%s has mode %v (%v)", file.Name(), info.Mode(), err)
 		}
 	}
+}
+
+func TestToListTheStepsMakesNoEmbeddedDatabase(t *testing.T) {
+	o := ledgertest.Options(t, "sqlite")
+	o.DataDir += "/not-there-yet"
+	before, err := ledger.Migrations(t.Context(), o)
+	if _, there := os.Stat(o.DataDir); !errors.Is(there, fs.ErrNotExist) || err != nil {
+		t.Fatalf("%v, %v", there, err)
+	}
+	if _, err := ledger.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	after, err := ledger.Migrations(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range after {
+		if after[i].AppliedAt.IsZero() {
+			t.Errorf("%s is not applied", after[i].Name)
+		}
+		after[i].AppliedAt = time.Time{}
+	}
+	same(t, "steps", before, after)
 }
