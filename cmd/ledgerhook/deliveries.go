@@ -125,7 +125,7 @@ func (c *cli) deliveriesList() *cobra.Command {
 	cmd.Flags().StringVar(&partner, "partner", "", "only this partner's")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this state")
 	cmd.Flags().StringVar(&kind, "type", "", "only this webhookType")
-	cmd.Flags().StringVar(&since, "since", "", `only those made since: "2h" ago, "14:00" today, or an RFC 3339 time`)
+	cmd.Flags().StringVar(&since, "since", "", `only those made since: "2h" ago, "14:00" today, "2026-01-31", or an RFC 3339 time`)
 	cmd.Flags().IntVar(&code, "code", 0, "only those whose last answer had this status code")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{

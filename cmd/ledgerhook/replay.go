@@ -90,7 +90,7 @@ func (q *replayRequest) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.ErrorClass, "error", "", "only those whose last attempt failed like this: timeout, connect, http_5xx …")
 	cmd.Flags().StringVar(&f.Reference, "reference", "", "only those about this event, card, top-up, transaction, account or order")
 	cmd.Flags().StringVar(&f.ReplayID, "replay", "", "only those made by this replay; with --state exhausted, those of it that failed")
-	cmd.Flags().StringVar(&q.since, "since", "", `only those made since: "2h" ago, "14:00" today, or an RFC 3339 time`)
+	cmd.Flags().StringVar(&q.since, "since", "", `only those made since: "2h" ago, "14:00" today, "2026-01-31", or an RFC 3339 time`)
 	cmd.Flags().StringVar(&q.until, "until", "", "only those made before, said like --since")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"delivered", "exhausted", "cancelled"}, cobra.ShellCompDirectiveNoFileComp))
