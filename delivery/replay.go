@@ -21,7 +21,8 @@ const (
 
 // Replay sends the events of many finished deliveries again. Its list is
 // frozen when it is made; an item becomes a delivery only when its endpoint's
-// window has room for it.
+// window has room for it, or, one at a time, to wait for its turn where first
+// attempts never leave any.
 type Replay struct {
 	ID         string // rpl_…
 	State      ReplayState

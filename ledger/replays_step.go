@@ -71,22 +71,23 @@ func (l *Ledger) stepReplay(ctx context.Context, id string, admitted, skipped *i
 // It steps from endpoint to endpoint through an index: an endpoint that is
 // full costs the same however many items wait for it.
 func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []string, left bool, err error) {
+	now := time.Now()
 	t := new(text)
 	t.add(`WITH RECURSIVE e (id) AS (
 			SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = ''
 			UNION ALL
 			SELECT (SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
-		SELECT `+windowColumns+`, e.id FROM e JOIN windows w ON w.endpoint_id = e.id
-		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, id)
-	now := time.Now()
+		SELECT `+windowColumns+", e.id, "+replayWaits+` FROM e JOIN windows w ON w.endpoint_id = e.id
+		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, micros(now), id)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var w window
 		var endpoint string
-		if err := rows.Scan(append(windowFields(&w.Window), &endpoint)...); err != nil {
+		var waits bool
+		if err := rows.Scan(append(windowFields(&w.Window), &endpoint, &waits)...); err != nil {
 			return err
 		}
 		left = true
-		if len(endpoints) < replayEndpoints && w.replayRoom(now) > 0 {
+		if len(endpoints) < replayEndpoints && (w.replayRoom(now) > 0 || w.crowded(now) && !waits) {
 			endpoints = append(endpoints, endpoint)
 		}
 		return nil
@@ -107,6 +108,17 @@ func (w *window) replayRoom(now time.Time) int {
 	}
 	return min(w.Room(now), replayStep)
 }
+
+// crowded reports whether first attempts leave no room for items of a replay.
+// One of them may then wait among the window's deliveries, where every
+// fairShare-th admission takes it; else a replay would stand still for as long
+// as events keep coming.
+func (w *window) crowded(now time.Time) bool {
+	return w.WaitingFirst > 0 && w.Open() && w.Breaker.State == webhook.BreakerClosed && !now.Before(w.NotBefore)
+}
+
+// replayWaits says in SQL whether a due repetition waits for the window w.
+const replayWaits = "EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = w.endpoint_id AND d.lane = 2 AND d.due_at IS NOT NULL AND d.due_at <= ?)"
 
 // finishReplay ends a replay that has no open items left.
 func (l *Ledger) finishReplay(ctx context.Context, id string) error {
@@ -147,9 +159,14 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 		case item.skip || w.Removed:
 			became[item.position] = replayed{"", "skipped"}
 			step.skipped++
-		case pace.RateRoom(b.now) > 0 && w.replayRoom(b.now) > 0:
+		case pace.RateRoom(b.now) > 0 && (w.replayRoom(b.now) > 0 || w.crowded(b.now)):
 			newID := webhook.NewID(webhook.DeliveryPrefix)
-			if err := b.replayNow(ctx, w, item.Delivery, newID); err != nil {
+			if w.crowded(b.now) {
+				err = b.repeat(ctx, w, item.Delivery, newID, webhook.TriggerReplay)
+			} else {
+				err = b.replayNow(ctx, w, item.Delivery, newID)
+			}
+			if err != nil {
 				return step, err
 			}
 			pace.Admit("", b.now)
@@ -184,14 +201,22 @@ type replayItem struct {
 }
 
 // replayItems reads the first open items of each endpoint, as many as its
-// window has room for, in the order of the list.
+// window has room for, or one to wait there, in the order of the list.
 func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, created time.Time) (items []replayItem, err error) {
 	for _, endpoint := range endpoints {
 		w := b.windows[endpoint]
 		if w == nil {
 			continue
 		}
-		if room := w.replayRoom(b.now); room > 0 {
+		room := w.replayRoom(b.now)
+		if w.crowded(b.now) {
+			err := new(text).add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", micros(b.now), endpoint).
+				query(ctx, b.tx, func(rows *sql.Rows) error { return rows.Scan(&room) })
+			if err != nil {
+				return nil, err
+			}
+		}
+		if room > 0 {
 			found, err := b.endpointItems(ctx, id, endpoint, room, created)
 			if err != nil {
 				return nil, err

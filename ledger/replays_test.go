@@ -236,6 +236,44 @@ func TestAnEndpointThatTakesNothingHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+func TestAReplayGetsOnBesideABacklogThatNeverEnds(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := wide(t, b, 4)
+		exhaust(t, b, 10)
+		storeMany(t, b, "acme", 8)
+		r := replay(t, b, delivery.MaxReplayRate)
+		fresh, repeated := 0, 0
+		for repeated < 10 && fresh < 100 {
+			storeMany(t, b, "acme", 4) // as many as a round sends: it never catches up
+			step(t, b)
+			if n := b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE lane = 2 AND due_at IS NOT NULL"); n > 1 {
+				t.Fatalf("%d items wait in the backlog, want one at most", n)
+			}
+			for _, ticket := range b.Tickets() {
+				job := take(t, b, ticket)
+				if job.Trigger == webhook.TriggerReplay {
+					repeated++
+				} else {
+					fresh++
+				}
+				record(t, b, job, ok, delivered)
+			}
+			if windowOf(t, b, e.ID).WaitingFirst == 0 {
+				t.Fatal("the backlog has ended")
+			}
+		}
+		same(t, "repeated", repeated, 10)
+		step(t, b) // finds no open item
+		r, _ = progressOf(t, b, r.ID)
+		same(t, "state", r.State, delivery.ReplayFinished)
+		if fresh < 3*(repeated-1) {
+			t.Errorf("%d first attempts beside %d repetitions, want three for each", fresh, repeated)
+		}
+		b.CheckWindows(t)
+	})
+}
+
 func TestProcessesThatStepTheSameReplaySendNothingTwice(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
