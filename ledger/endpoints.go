@@ -72,7 +72,7 @@ const adoptBatch = 500
 
 // Adopt gives the partner's deliveries without endpoint that e takes to e, in
 // the order they came. Until it has come to the end, an ordered endpoint's new
-// events line up behind them, see appendTo.
+// events line up behind them, see lineUp.
 func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
 	for more := true; more; {
 		err := l.alterWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
@@ -216,14 +216,17 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 		if err := change(&e); err != nil {
 			return err
 		}
-		newTypes = !slices.Equal(types, e.Types)
-		w.Adopting = w.Adopting || newTypes
-		if e.Window.Ordered && !w.Ordered {
+		c := e.Window
+		if c.Ordered && !w.Ordered {
 			if err := b.keepOrder(ctx, w); err != nil {
 				return err
 			}
+			if w.Breaker.Probe == "" { // it was called back
+				c.Breaker.Probe = ""
+			}
 		}
-		c := e.Window
+		newTypes = !slices.Equal(types, e.Types)
+		w.Adopting = w.Adopting || newTypes
 		if w.Breaker.State != webhook.BreakerClosed && c.Breaker.State == webhook.BreakerClosed {
 			w.Grown = webhook.StartWindow // who closed it cannot know what the receiver bears
 		}

@@ -261,6 +261,37 @@ func TestADeliveryInFlightWhenOrderBeginsIsFreedLikeOthers(t *testing.T) {
 	})
 }
 
+// The probe of a half-open breaker may be called back: it waits for the retry of
+// the one before it, and another probe must follow.
+func TestAProbeThatOrderCallsBackMakesWayForAnother(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		ids := tell(t, b, "a", "a")
+		tickets := given(t, b, ids...)
+		if _, err := b.Record(t.Context(), trip(take(t, b, tickets[0]))); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, b, tickets[1])
+		b.Settle()
+		probe := probeTime(t, b)
+		same(t, "the probe", probe.DeliveryID, ids[1])
+		set(t, b, e.ID, order)
+		refused(t, b, probe)
+		waitsFor(t, b, ids[1], webhook.WaitOrder)
+		same(t, "the probe once it is called back", breakerOf(t, b, e.ID).Probe, "")
+		given(t, b)
+		allDue(t, b)
+		promote(t, b)
+		job := take(t, b, given(t, b, ids[0])[0])
+		same(t, "trigger", job.Trigger, webhook.TriggerProbe)
+		record(t, b, job, ok, delivered)
+		send(t, b, given(t, b, ids[1]), ok, delivered)
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
+
 func TestWithoutOrderWhatWasBlockedIsReleasedInSteps(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		e := ordered(t, b)
