@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/delivery"
@@ -102,13 +103,9 @@ func (t *text) narrow(f delivery.Filter) {
 	if f.ReplayID != "" {
 		t.add(" AND d.id IN (SELECT new_id FROM replay_items WHERE replay_id = ? AND new_id <> '')", f.ReplayID)
 	}
-	switch f.State {
-	case webhook.Held:
-		t.add(" AND d.due_at IS NOT NULL AND " + closed)
-	case webhook.Pending:
-		t.add(" AND d.due_at IS NOT NULL AND NOT " + closed)
-	default:
-		t.equal("d.state", string(f.State))
+	if f.State != "" {
+		t.along(f)
+		shown(t, []webhook.State{f.State})
 	}
 	if f.StatusCode != 0 {
 		t.add(" AND d.last_status = ?", f.StatusCode)
@@ -118,8 +115,23 @@ func (t *text) narrow(f delivery.Filter) {
 	}
 }
 
+// along adds what the index of f's state asks for, if there is one. An
+// endpoint has indexes of its own.
+func (t *text) along(f delivery.Filter) {
+	for _, index := range stateIndexes {
+		if !slices.Contains(index.states, f.State) {
+			continue
+		}
+		t.add(" AND " + index.where)
+		if index.all != "" && f.PartnerCode == "" && f.EndpointID == "" {
+			t.add(" AND " + index.all)
+		}
+	}
+}
+
 // RetryDelivery makes an unfinished delivery due now and answers "", or makes
-// a new delivery of a finished one's event and answers its id.
+// a new delivery of a finished one's event and answers its id. It is a Conflict
+// if the endpoint was removed, if the event is gone, and of a finished test.
 func (l *Ledger) RetryDelivery(ctx context.Context, id string) (newID string, err error) {
 	d, err := l.Delivery(ctx, id)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 var (
 	scanned   = regexp.MustCompile(`Seq Scan on (events|deliveries|attempts)_\d+`) // the default ones are empty
+	ofState   = regexp.MustCompile(`Scan.* using deliveries_\d{8}_id_idx`)
 	partition = regexp.MustCompile(`on (?:events|deliveries|attempts)_(\d{8}|default)`)
 )
 
@@ -210,5 +211,32 @@ func TestAPartnersDeliveriesAreNotSearchedForAmongOthers(t *testing.T) {
 	}
 	if n := used(ledger.Only("old")); n > 0 {
 		t.Errorf("a partner's page reads %d times along an index over all partners", n)
+	}
+}
+
+// A list of all partners' deliveries in a state reads those alone.
+func TestListsByStateReadTheIndexOfTheState(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	fill(t, b)
+	change(t, b, "UPDATE deliveries SET state = 'pending', due_at = 1, finished_at = 0 WHERE object_id LIKE 'old_1_'")
+	change(t, b, "UPDATE deliveries SET state = 'exhausted', last_outcome = 'failed', finished_at = 2 WHERE object_id LIKE 'old_2_'")
+	change(t, b, "ANALYZE deliveries")
+	var statements []ledger.Statement
+	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
+		t.Fatal(err)
+	}
+	states := []webhook.State{webhook.Pending, webhook.Held, webhook.Exhausted, webhook.Cancelled}
+	for _, s := range states {
+		if _, _, err := b.Deliveries(t.Context(), delivery.Filter{State: s, Limit: 50}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plans := explain(t, b, statements)
+	same(t, "lists", len(plans), len(states))
+	for _, plan := range plans {
+		days := strings.Count(plan.text, " on deliveries_2")
+		if by := len(ofState.FindAllString(plan.text, -1)); days == 0 || by != days {
+			t.Errorf("the index of the state is not read:\n%s\n%s", plan.sql, plan.text)
+		}
 	}
 }
