@@ -17,7 +17,13 @@ import (
 // a says, and returns the delivery's id.
 func (s *stage) failedOnce(t *testing.T, partner, object string, a webhook.Attempt, state webhook.State) string {
 	t.Helper()
-	stored, err := s.Ledger.Append(t.Context(), ledgertest.NewEvent(partner, object, "Pending"))
+	return s.sentOnce(t, ledgertest.NewEvent(partner, object, "Pending"), a, state)
+}
+
+// sentOnce is failedOnce of any event.
+func (s *stage) sentOnce(t *testing.T, e delivery.NewEvent, a webhook.Attempt, state webhook.State) string {
+	t.Helper()
+	stored, err := s.Ledger.Append(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +138,25 @@ func TestADeliverysHistoryKeepsTheOperatorsNamesToThemselves(t *testing.T) {
 	_, seen = ask(t, own, "GET", portal, nil)
 	if strings.Count(seen, "gateway operator retried it") != 2 || !strings.Contains(seen, ">"+bao.Username+" cancelled it") || strings.Contains(seen, anna.Username) {
 		t.Errorf("the partner must read what was done, and not who of the operators did it: %s", seen)
+	}
+}
+
+func TestATestIsNotSentAgain(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	e := s.bench.Endpoint(t, "acme", 8)
+	test, err := delivery.NewTest(e, webhook.TopupCard, "key_1", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := s.sentOnce(t, test, hostile, webhook.Exhausted)
+	own := s.signIn(t, "acme", partners.RoleDeveloper)
+	page := s.portal.URL + "/portal/deliveries/" + id
+	if resp, body := ask(t, own, "GET", page, nil); resp.StatusCode != 200 || strings.Contains(body, id+"/retry") {
+		t.Errorf("the page of a test is %d and offers to send it again", resp.StatusCode)
+	}
+	if resp, body := ask(t, own, "POST", page+"/retry", nil); resp.StatusCode != 409 || !strings.Contains(body, "a test is sent once") {
+		t.Errorf("send again: %d", resp.StatusCode)
 	}
 }
 

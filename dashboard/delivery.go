@@ -105,7 +105,8 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 	v.Others = q.otherDeliveries(d, v.Event.Value.Deliveries)
 	v.fillPayload(ctx, s, attempts)
 	if q.CanAct() {
-		v.CanRetry = d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed
+		once := d.Trigger == webhook.TriggerTest && d.State.Final()
+		v.CanRetry = d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed && !once
 		v.CanCancel = !d.State.Final() && d.State != webhook.Sending
 	}
 	return q.render(w, r, "delivery", v)

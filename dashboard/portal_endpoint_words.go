@@ -53,6 +53,7 @@ var sayings = sayingsOf(
 	words("the delivery never had an endpoint"),
 	words("the delivery's endpoint was removed"),
 	words("the delivery's event is past its retention and gone"),
+	words("a test is sent once: send another"),
 	words("the delivery is being sent just now: wait for the attempt to end"),
 	words("the delivery has ended already: it is %s"),
 	words("the delivery moved on meanwhile: try again"),

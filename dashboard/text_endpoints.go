@@ -111,6 +111,7 @@ var endpointsTexts = texts{
 	"the delivery never had an endpoint":                                         {"lượt gửi này chưa từng có điểm nhận", "该投递从未有过端点"},
 	"the delivery's endpoint was removed":                                        {"điểm nhận của lượt gửi đã bị xóa", "该投递的端点已被删除"},
 	"the delivery's event is past its retention and gone":                        {"sự kiện của lượt gửi đã quá thời hạn lưu giữ và không còn", "该投递的事件已超过保留期限，不复存在"},
+	"a test is sent once: send another":                                          {"thông báo thử chỉ gửi một lần: hãy gửi một thông báo khác", "测试只发送一次：请另发一次"},
 	"the delivery is being sent just now: wait for the attempt to end":           {"lượt gửi đang được gửi: hãy đợi lần thử kết thúc", "该投递正在发送：请等待本次尝试结束"},
 	"the delivery has ended already: it is %s":                                   {"lượt gửi đã kết thúc: %s", "该投递已结束：%s"},
 	"the delivery moved on meanwhile: try again":                                 {"lượt gửi vừa thay đổi trong lúc đó: hãy thử lại", "该投递其间已变化：请重试"},

@@ -155,6 +155,15 @@ func TestRetryOfAFinishedDeliveryMakesANewOne(t *testing.T) {
 	})
 }
 
+func TestATestIsNotRetried(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		test := a.want(t, 202, "POST", "/endpoints/"+a.endpoint(t, "acme", nil)+"/test", nil).text(t, "deliveryId")
+		a.record(t, a.claim(t)[0], failed(500, webhook.ErrorHTTP5xx), exhausted)
+		a.want(t, 409, "POST", "/deliveries/"+test+"/retry", nil, "a test is sent once")
+	})
+}
+
 func TestOnlyWhatIsNotBeingSentCanBeCancelled(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")

@@ -122,6 +122,18 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 		_, err = b.RetryDelivery(t.Context(), gone)
 		wantKind(t, err, webhook.KindConflict)
 
+		test := ledgertest.NewEvent("acme", "test", "Pending")
+		test.Event.Test, test.EndpointID = true, e.ID
+		tested := store(t, b, test).DeliveryIDs[0]
+		newID, err = b.RetryDelivery(t.Context(), tested)
+		same(t, "a test on its way", []any{newID, err}, []any{"", error(nil)})
+		record(t, b, take(t, b, one(t, b)), failed, exhausted)
+		before := windowOf(t, b, e.ID)
+		_, err = b.RetryDelivery(t.Context(), tested)
+		wantKind(t, err, webhook.KindConflict)
+		none(t, b)
+		same(t, "the window", windowOf(t, b, e.ID), before)
+
 		id := storeMany(t, b, "acme", 1)[0]
 		drain(t, b)
 		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
