@@ -356,8 +356,8 @@ func (b *batch) answerStored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t = new(text).add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND event_id IN ")
-	err = list(t, ids).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
+	t = list(new(text).add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND event_id IN "), ids)
+	err = b.ledger.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
 		answers[event].DeliveryIDs = append(answers[event].DeliveryIDs, id)

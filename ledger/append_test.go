@@ -1,12 +1,14 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -268,6 +270,30 @@ func TestALargeBatchForTheMostEndpointsIsOneTransaction(t *testing.T) {
 		same(t, "next sequence", windowOf(t, b, endpoints[19].ID).NextSequence, len(events)+1)
 		b.CheckWindows(t)
 	})
+}
+
+// A repetition is answered even while its endpoints are busy elsewhere.
+func TestARepeatedEventWaitsForNoWindow(t *testing.T) {
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	first := store(t, b, keyed("key", "tp_1", "Pending"))
+	tx, err := b.Raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "SELECT 1 FROM windows FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	again, err := b.Append(ctx, keyed("key", "tp_1", "Pending"))
+	if err != nil || !again.Duplicate || !slices.Equal(again.DeliveryIDs, first.DeliveryIDs) {
+		t.Errorf("answer %+v (%v), want that of %+v", again, err, first)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestSequencesHaveNoGapsWhoeverAppends(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
@@ -64,6 +65,12 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 		_, _, err = b.SeenEvent(t.Context(), s, d.EventID)
 		check(err)
 	}
+	for _, state := range []webhook.State{webhook.Pending, webhook.Held, webhook.Queued, webhook.Sending, webhook.Exhausted, webhook.Cancelled} {
+		for _, partner := range []string{"", d.PartnerCode} {
+			_, _, err := b.Deliveries(t.Context(), delivery.Filter{State: state, PartnerCode: partner, Limit: 50})
+			check(err)
+		}
+	}
 	_, err := b.Situation(t.Context())
 	check(err)
 	_, err = b.FailingPartners(t.Context())
@@ -78,7 +85,8 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	check(err)
 }
 
-// No page reads a table of deliveries, events or attempts from end to end.
+// No page reads a table of deliveries, events or attempts from end to end, and
+// the answer to a repeated event looks into no day before it.
 func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	begun, oldest := time.Now().UTC().Format("20060102"), time.Now().UTC().Add(-30*day).Format("20060102")
@@ -86,6 +94,9 @@ func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 	same(t, "drift", drift(t, b), 0)
 	b.CheckWindows(t)
 	b.CheckAttempts(t)
+	b.Partner(t, "without_endpoint")
+	twice := ledgertest.NewEvent("without_endpoint", "tp_1", "Pending")
+	store(t, b, twice)
 	var mu sync.Mutex
 	var statements []ledger.Statement
 	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
@@ -96,8 +107,16 @@ func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	everyPage(t, b)
+	same(t, "duplicate", store(t, b, twice).Duplicate, false) // the very event: its answer got lost
+	answered := 0
 	plans := explain(t, b, statements)
 	for _, plan := range plans {
+		if strings.Contains(plan.sql, "replay_of = '' AND event_id IN") {
+			answered++
+			if strings.Contains(plan.text, "deliveries_"+oldest) {
+				t.Errorf("old days are opened by\n%s\n%s", plan.sql, plan.text)
+			}
+		}
 		for _, m := range scanned.FindAllString(plan.text, -1) {
 			// A day of a few rows, and one that is only begun, is read as it lies.
 			day, few := strings.TrimPrefix(m, "Seq Scan on "), 200
@@ -109,6 +128,7 @@ func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 			}
 		}
 	}
+	same(t, "answers to repeated events", answered, 1)
 	if len(plans) < 60 {
 		t.Errorf("only %d plans were looked at", len(plans))
 	}

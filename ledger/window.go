@@ -51,7 +51,7 @@ func windowFields(w *webhook.Window) []any {
 }
 
 // lockWindows locks the rows of every endpoint that the batch concerns, in
-// the order of their ids.
+// the order of their ids. An event that is stored already concerns none.
 func (b *batch) lockWindows(ctx context.Context) error {
 	ids := map[string]bool{}
 	for _, op := range b.records {
@@ -62,7 +62,7 @@ func (b *batch) lockWindows(ctx context.Context) error {
 			ids[id] = true
 		}
 	}
-	for _, op := range b.appends {
+	for _, op := range b.fresh() {
 		for _, endpoint := range op.append.endpoints {
 			ids[endpoint.ID] = true
 		}
