@@ -113,15 +113,16 @@ type receiver struct {
 // readReceivers reads partners and their endpoints.
 func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*receiver, error) {
 	receivers := map[string]*receiver{}
-	t := new(text).add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, '')
-		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0 WHERE p.code IN `)
+	t := new(text).add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
+		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0
+		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE p.code IN `)
 	err := list(t, codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
-		var code string
 		var settings []byte
 		var e webhook.Endpoint
-		if err := rows.Scan(&code, &settings, &e.ID, listColumn[webhook.Type]{&e.Types}); err != nil {
+		if err := rows.Scan(&e.PartnerCode, &settings, &e.ID, listColumn[webhook.Type]{&e.Types}, &e.Window.Ordered, &e.Window.Adopting); err != nil {
 			return err
 		}
+		code := e.PartnerCode
 		if receivers[code] == nil {
 			s, err := readSettings(settings)
 			if err != nil {
@@ -190,6 +191,35 @@ func (b *batch) findReceivers(ctx context.Context) error {
 			op.err = webhook.NotFound("endpoint", a.EndpointID)
 		}
 		a.Event.Filtered = !a.homeless && len(a.endpoints) == 0
+	}
+	return b.refuseEarly(ctx)
+}
+
+// errAdopting refuses an event for now.
+var errAdopting = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
+	Message: "earlier events of the partner are still given to an ordered endpoint: send this one again"}
+
+// refuseEarly refuses events that would have to wait until more is adopted
+// than one transaction takes, see lineUp.
+func (b *batch) refuseEarly(ctx context.Context) (err error) {
+	more := map[string]bool{} // by endpoint
+	for _, op := range b.live() {
+		if len(op.append.endpoints) == 1 {
+			continue // which waits without endpoint
+		}
+		for _, e := range op.append.endpoints {
+			if !e.Window.Ordered || !e.Window.Adopting {
+				continue
+			}
+			if _, known := more[e.ID]; !known {
+				if more[e.ID], err = b.adoptsMore(ctx, e); err != nil {
+					return err
+				}
+			}
+			if more[e.ID] {
+				op.err = errAdopting
+			}
+		}
 	}
 	return nil
 }
@@ -397,7 +427,8 @@ type newDelivery struct {
 // lineUp keeps events of ordered endpoints behind deliveries that are still to
 // be adopted: they wait with these, without endpoint, and are adopted in their
 // turn. An event that other endpoints get, too, could be adopted by the wrong
-// one, so the adoption that is before it is done first.
+// one, so the adoption that is before it is done first; it takes no more than a
+// step, or the batch is run again and refuses the event.
 func (b *batch) lineUp(ctx context.Context) error {
 	for _, op := range b.fresh() {
 		a := op.append
@@ -410,11 +441,12 @@ func (b *batch) lineUp(ctx context.Context) error {
 				a.endpoints, a.homeless = nil, true
 				break
 			}
-			for more := true; more; {
-				var err error
-				if more, err = b.adopt(ctx, endpoint.ID); err != nil {
-					return err
-				}
+			more, err := b.adopt(ctx, endpoint.ID)
+			if err == nil && more {
+				err = errAdopting
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}

@@ -225,8 +225,12 @@ func lockDir(dir string) (unlock func() error, err error) {
 }
 
 // retryable reports whether the same transaction may well succeed when it is
-// run again: a deadlock, a serialisation failure, a lock not had in time.
+// run again: a deadlock, a serialisation failure, a lock not had in time, an
+// event that came as its endpoint began to adopt.
 func retryable(err error) bool {
+	if errors.Is(err, errAdopting) {
+		return true
+	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03"

@@ -71,8 +71,9 @@ func (l *Ledger) adoptSoon(ctx context.Context, e webhook.Endpoint) {
 const adoptBatch = 500
 
 // Adopt gives the partner's deliveries without endpoint that e takes to e, in
-// the order they came. Until it has come to the end, an ordered endpoint's new
-// events line up behind them, see lineUp.
+// the order they came, but those that an older endpoint still adopts. Until it
+// has come to the end, an ordered endpoint's new events line up behind them,
+// see lineUp.
 func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
 	for more := true; more; {
 		err := l.alterWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
@@ -95,15 +96,13 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err != nil {
 		return false, err
 	}
-	types := e.Types
-	if len(types) == 0 {
-		types = webhook.Types
-	}
 	var ids []string
 	var subjects []subject
-	t := new(text).add(`SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '') FROM deliveries
-		WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN `, e.PartnerCode)
-	err = list(t, types).add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows *sql.Rows) error {
+	t := new(text).add("SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '')")
+	if err := b.toAdopt(ctx, t, e); err != nil {
+		return false, err
+	}
+	err = t.add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		s := subject{endpointID: e.ID}
 		err := rows.Scan(&id, &s.name)
@@ -132,6 +131,46 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	w.NextSequence += int64(len(ids))
 	w.wake(b.now)
 	return w.Adopting, nil
+}
+
+// toAdopt adds the deliveries that e adopts: those without endpoint whose types
+// it takes, unless an older endpoint that takes them is still adopting.
+func (b *batch) toAdopt(ctx context.Context, t *text, e webhook.Endpoint) error {
+	var before []webhook.Endpoint
+	older := new(text).add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.partner_code = ? AND e.id < ? AND e.removed_at = 0`, e.PartnerCode, e.ID)
+	err := older.query(ctx, b.tx, func(rows *sql.Rows) error {
+		var o webhook.Endpoint
+		err := rows.Scan(&o.ID, listColumn[webhook.Type]{&o.Types}, &o.Window.Adopting)
+		if w := b.windows[o.ID]; w != nil { // as this batch leaves it
+			o.Window.Adopting = w.Adopting
+		}
+		if o.Window.Adopting {
+			before = append(before, o)
+		}
+		return err
+	})
+	types := []webhook.Type{""} // which no delivery has
+	for _, typ := range webhook.Types {
+		taken := func(o webhook.Endpoint) bool { return o.Takes(typ) }
+		if e.Takes(typ) && !slices.ContainsFunc(before, taken) {
+			types = append(types, typ)
+		}
+	}
+	list(t.add(" FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN ", e.PartnerCode), types)
+	return err
+}
+
+// adoptsMore reports whether e has more to adopt than one transaction takes.
+func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error) {
+	t := new(text).add("SELECT COUNT(*) FROM (SELECT 1")
+	if err := b.toAdopt(ctx, t, e); err != nil {
+		return false, err
+	}
+	var n int
+	t.add(" LIMIT ?) AS found", adoptBatch)
+	err := b.tx.QueryRowContext(ctx, t.String(), t.args...).Scan(&n)
+	return n == adoptBatch, err
 }
 
 // AdoptHomeless carries on adoptions that came to no end, and looks for

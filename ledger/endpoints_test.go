@@ -173,6 +173,28 @@ func TestTheFirstEndpointThatTakesThemAdopts(t *testing.T) {
 	})
 }
 
+// A second endpoint may come before the first has adopted everything.
+func TestWhatTheFirstEndpointIsAdoptingIsNotTheSeconds(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		ids := tell(t, b, "a", "a")
+		topup := store(t, b, ledgertest.NewEvent("acme", "tp_1", "Pending")).DeliveryIDs[0]
+		first := unadopted(t, b)
+		change(t, b, "UPDATE endpoints SET types = $1 WHERE id = $2", string(webhook.ProfileUpdated), first.ID)
+		ids = append(ids, tell(t, b, "a")...) // waits behind the others
+		second := b.Endpoint(t, "acme", 8)
+		same(t, "whose the top-up is", look(t, b, topup).EndpointID, second.ID)
+		adoptHomeless(t, b)
+		for i, id := range ids {
+			d := look(t, b, id)
+			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{first.ID, i + 1})
+		}
+		same(t, "the second's next sequence", windowOf(t, b, second.ID).NextSequence, 2)
+		b.CheckWindows(t)
+		b.CheckCounts(t)
+	})
+}
+
 func TestWhatWaitsForARemovedEndpointEndsCancelled(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,23 @@ func tell(t *testing.T, b *ledgertest.Bench, subjects ...string) (deliveries []s
 	t.Helper()
 	for i, s := range subjects {
 		deliveries = append(deliveries, store(t, b, about(s, fmt.Sprint("status ", i))).DeliveryIDs...)
+	}
+	return deliveries
+}
+
+// tellMany appends n events about one subject at once.
+func tellMany(t *testing.T, b *ledgertest.Bench, n int) (deliveries []string) {
+	t.Helper()
+	events := make([]delivery.NewEvent, n)
+	for i := range events {
+		events[i] = about("a", fmt.Sprint(i))
+	}
+	answers, errs := b.AppendAll(t.Context(), events)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range answers {
+		deliveries = append(deliveries, a.DeliveryIDs...)
 	}
 	return deliveries
 }
@@ -296,12 +314,7 @@ func TestWithoutOrderWhatWasBlockedIsReleasedInSteps(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		e := ordered(t, b)
 		const n = 601
-		var events []delivery.NewEvent
-		for i := range n {
-			events = append(events, about("a", fmt.Sprint(i)))
-		}
-		_, errs := b.AppendAll(t.Context(), events)
-		same(t, "refused", slices.ContainsFunc(errs, func(err error) bool { return err != nil }), false)
+		tellMany(t, b, n)
 		first := take(t, b, one(t, b))
 		set(t, b, e.ID, disorder)
 		same(t, "blocked after a step", windowOf(t, b, e.ID).WaitingBlocked, 100)
@@ -397,14 +410,8 @@ func TestEventsStayBehindWhatIsStillToBeAdopted(t *testing.T) {
 func TestAnEventForSeveralEndpointsComesAfterWhatTheyAdopt(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
-		const homeless = 600 // more than one step adopts
-		var events []delivery.NewEvent
-		for i := range homeless {
-			events = append(events, about("a", fmt.Sprint(i)))
-		}
-		if _, errs := b.AppendAll(t.Context(), events); errs[homeless-1] != nil {
-			t.Fatal(errs[homeless-1])
-		}
+		const homeless = 499 // one step adopts them
+		tellMany(t, b, homeless)
 		e := unadopted(t, b)
 		other := b.Endpoint(t, "acme", 8, webhook.TopupCard)
 		change(t, b, "UPDATE endpoints SET types = '' WHERE id = $1", other.ID)
@@ -419,6 +426,61 @@ func TestAnEventForSeveralEndpointsComesAfterWhatTheyAdopt(t *testing.T) {
 		same(t, "adopting", windowOf(t, b, e.ID).Adopting, false)
 		b.CheckWindows(t)
 		b.CheckCounts(t)
+	})
+}
+
+// A step is all that a batch does for it: its neighbours would wait for more.
+func TestAnEventForSeveralEndpointsIsRefusedWhileMuchIsToBeAdopted(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "other")
+		const homeless = 501
+		tellMany(t, b, homeless)
+		e := unadopted(t, b)
+		b.Endpoint(t, "acme", 8)
+		last := about("a", "last")
+		var early, neighbour error
+		together(b.Ledger, func() { _, early = b.Append(t.Context(), last) },
+			func() { _, neighbour = b.Append(t.Context(), ledgertest.NewEvent("other", "tp_1", "Pending")) })
+		wantKind(t, early, webhook.KindUnavailable)
+		var refusal *webhook.Error
+		same(t, "it may come again", errors.As(early, &refusal) && refusal.RetryAfter > 0, true)
+		same(t, "its neighbour", neighbour, error(nil))
+		same(t, "events stored", b.Count(t, "SELECT COUNT(*) FROM events"), homeless+1)
+		same(t, "adopted meanwhile", windowOf(t, b, e.ID).NextSequence, 1)
+		adoptHomeless(t, b)
+		again := store(t, b, last)
+		same(t, "sequence", look(t, b, again.DeliveryIDs[0]).Sequence, homeless+1)
+		b.CheckWindows(t)
+		b.CheckCounts(t)
+	})
+}
+
+// An adoption may begin in the batch that the event is in.
+func TestAnEventIsRefusedOrComesBeforeWhatItsEndpointBeginsToAdopt(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		const homeless = 501
+		tellMany(t, b, homeless)
+		e := b.Endpoint(t, "acme", 32, webhook.CreateCard)
+		set(t, b, e.ID, order)
+		b.Endpoint(t, "acme", 8, webhook.CreateCard)
+		card := typed("acme", webhook.CreateCard, "a", "Init")
+		card.Event.Subject = "a"
+		var early, changed error
+		together(b.Ledger, func() { _, early = b.Append(t.Context(), card) }, func() {
+			_, changed = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Types = nil; return nil })
+		})
+		same(t, "the change", changed, error(nil))
+		want := 1
+		if early != nil {
+			wantKind(t, early, webhook.KindUnavailable)
+			want = homeless + 1
+		}
+		again := store(t, b, card)
+		same(t, "events stored", b.Count(t, "SELECT COUNT(*) FROM events"), homeless+1)
+		same(t, "sequence", look(t, b, again.DeliveryIDs[0]).Sequence, want)
+		b.CheckWindows(t)
 	})
 }
 

@@ -208,7 +208,7 @@ func (w *writer) commitEach(ops []*operation) {
 
 // refuse answers ops with the error of their transaction.
 func (w *writer) refuse(ops []*operation, err error) {
-	if retryable(err) { // twice in a row: a later try may well succeed
+	if retryable(err) && webhook.KindOf(err) != webhook.KindUnavailable { // twice in a row: a later try may well succeed
 		err = w.ledger.unavailable(err)
 	}
 	for _, op := range ops {
