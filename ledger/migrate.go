@@ -144,8 +144,9 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	return nil
 }
 
-// Blank reports whether the database holds nothing at all. While another
-// process migrates it, Blank waits for the end of that.
+// Blank reports whether the database holds nothing, or nothing but an empty
+// record of migrations, which a migration makes before it takes its lock. While
+// another process migrates the database, Blank waits for the end of that.
 func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
 		return l.inTx(ctx, func(tx *sql.Tx) error {
@@ -155,6 +156,7 @@ func Blank(ctx context.Context, o Options) (blank bool, err error) {
 				}
 			}
 			tables, err := l.tables(ctx)
+			delete(tables, migrationsTable) // never alone once a step was taken
 			blank = len(tables) == 0
 			return err
 		})

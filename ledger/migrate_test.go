@@ -130,6 +130,7 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 			if err := ledger.MigrateDown(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
+			wantBlank(true) // all but the record of migrations is gone
 			if _, err := ledger.Open(t.Context(), o); err == nil {
 				t.Error("a database without schema is opened")
 			}
