@@ -184,8 +184,8 @@ func (v partnerView) KeyID() string {
 
 // OldKeyUntil is until when the key before still verifies; zero: there is none.
 func (v partnerView) OldKeyUntil() time.Time {
-	if t := v.Partner.Value.OldKeyUntil; t.After(v.Now) {
-		return t
+	for _, old := range v.Partner.Value.ValidOldKeys(v.Now) {
+		return old.Until
 	}
 	return time.Time{}
 }

@@ -81,8 +81,10 @@ func (s *surface) judgeRequest(ctx context.Context, q *request, request signer.R
 		return row
 	}
 	row.Result, row.Says = pill{"good", words("right")}, q.T("Signed with your key %s.", signer.KeyID(keys[0]))
-	if request.Verify(string(secret), keys[0]) != nil {
-		row.Says = q.T("Signed with your key from before the change of keys; it verifies until %s.", formatTime(account.OldKeyUntil))
+	for i, old := range account.ValidOldKeys(q.Now) {
+		if request.Verify(string(secret), keys[i+1]) == nil {
+			row.Says = q.T("Signed with your key from before the change of keys; it verifies until %s.", formatTime(old.Until))
+		}
 	}
 	return row
 }
@@ -91,8 +93,8 @@ func (s *surface) judgeRequest(ctx context.Context, q *request, request signer.R
 // first.
 func publicKeys(account partners.Partner, q *request) (keys []*rsa.PublicKey, err error) {
 	texts := [][]byte{account.PublicKey}
-	if account.OldKeyUntil.After(q.Now) {
-		texts = append(texts, account.OldPublicKey)
+	for _, old := range account.ValidOldKeys(q.Now) {
+		texts = append(texts, old.PEM)
 	}
 	for _, text := range texts {
 		key, err := signer.ParsePublicKey(text)

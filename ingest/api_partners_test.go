@@ -131,7 +131,7 @@ func TestARotatedKeyKeepsTheOldOneForADay(t *testing.T) {
 			t.Errorf("the old key verifies for %s more", left)
 		}
 		p, err := a.Ledger.Partner(t.Context(), "acme")
-		if err != nil || !bytes.Equal(p.OldPublicKey, keys()[1].PublicPEM()) || !bytes.Equal(p.PublicKey, keys()[2].PublicPEM()) {
+		if err != nil || len(p.OldKeys) != 1 || !bytes.Equal(p.OldKeys[0].PEM, keys()[1].PublicPEM()) || !bytes.Equal(p.PublicKey, keys()[2].PublicPEM()) {
 			t.Errorf("stored is %+v (%v)", p, err)
 		}
 		a.want(t, 409, "POST", "/partners/acme/rotate-key", newKey, "current key already")

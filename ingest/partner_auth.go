@@ -45,7 +45,7 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 		return call{}, err
 	}
 	verified := request.Verify(secretKey, keys...) == nil
-	if !verified && len(keys) == 1 { // a known partner may have two
+	for n := len(keys); !verified && n < partners.MaxKeys; n++ { // as many as a partner may have
 		_ = request.Verify(secretKey, p.Key.Public())
 	}
 	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
@@ -57,15 +57,15 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 }
 
 // credentials opens a partner's secretKey and reads its public keys: the
-// current one, and the one before while it is still valid.
+// current one, and those before while they are still valid.
 func (p *Partner) credentials(partner partners.Partner) (string, []*rsa.PublicKey, error) {
 	secretKey, err := p.Box.Open(partner.SealPurpose(), partner.SealedSecret)
 	if err != nil {
 		return "", nil, fmt.Errorf("open the secretKey of %s: %w", partner.Code, err)
 	}
 	pems := [][]byte{partner.PublicKey}
-	if time.Now().Before(partner.OldKeyUntil) {
-		pems = append(pems, partner.OldPublicKey)
+	for _, old := range partner.ValidOldKeys(time.Now()) {
+		pems = append(pems, old.PEM)
 	}
 	keys := make([]*rsa.PublicKey, len(pems))
 	for i, pem := range pems {

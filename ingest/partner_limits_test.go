@@ -128,7 +128,7 @@ func TestWhoItIsNotTakesTheSameTime(t *testing.T) {
 	g := newGate(t, newBench(t))
 	g.account(t, "rotated", keys()[1])
 	if _, err := g.UpdatePartner(t.Context(), "rotated", func(p *partners.Partner) error {
-		p.OldPublicKey, p.OldKeyUntil = keys()[2].PublicPEM(), time.Now().Add(time.Hour)
+		p.OldKeys = []partners.OldKey{{PEM: keys()[2].PublicPEM(), Until: time.Now().Add(time.Hour)}}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -198,17 +198,23 @@ func TestAPartnerIsTakenFromItsAddressesOnly(t *testing.T) {
 
 func TestAReplacedKeyVerifiesForADayMore(t *testing.T) {
 	eachGate(t, func(t *testing.T, g *gate) {
-		if _, err := g.UpdatePartner(t.Context(), "acme", func(p *partners.Partner) error {
-			p.OldPublicKey, p.OldKeyUntil, p.PublicKey = p.PublicKey, time.Now().Add(partners.KeyOverlap), keys()[2].PublicPEM()
-			return nil
-		}); err != nil {
-			t.Fatal(err)
+		rotate := func(pem []byte, at time.Time) {
+			t.Helper()
+			if _, err := g.UpdatePartner(t.Context(), "acme", func(p *partners.Partner) error { return p.ReplaceKey(pem, at) }); err != nil {
+				t.Fatal(err)
+			}
 		}
+		rotate(keys()[2].PublicPEM(), time.Now())
 		changed := g.acme
 		changed.key = keys()[2]
 		g.granted(t, review, post(t, g.handler, review, changed.body(t, review, nil)))
 		g.grant(t, review, nil)
-		g.set(t, "UPDATE partners SET old_key_until = $1", ago(0))
+		if _, err := g.UpdatePartner(t.Context(), "acme", func(p *partners.Partner) error {
+			p.OldKeys[0].Until = time.Now()
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 		g.refuse(t, key(orders.KeyAuthFailed), review, nil)
 		g.granted(t, review, post(t, g.handler, review, changed.body(t, review, nil)))
 		// The gateway's own signature is nobody's.

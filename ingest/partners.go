@@ -3,7 +3,6 @@ package ingest
 import (
 	"encoding/hex"
 	"net/http"
-	"slices"
 	"time"
 
 	"ledgerhook/partners"
@@ -32,8 +31,8 @@ func (a *Internal) showPartnerItem(p partners.Partner) partnerItem {
 	if key, err := signer.ParsePublicKey(p.PublicKey); err == nil {
 		item.KeyID = signer.KeyID(key)
 	}
-	if p.OldKeyUntil.After(time.Now()) {
-		item.OldKeyUntil = web.Time(p.OldKeyUntil)
+	if old := p.ValidOldKeys(time.Now()); len(old) > 0 {
+		item.OldKeyUntil = web.Time(old[0].Until)
 	}
 	return item
 }
@@ -127,8 +126,7 @@ func (a *Internal) enablePartner(w http.ResponseWriter, r *http.Request) error {
 	return a.changePartner(w, r, "partner.enable", func(p *partners.Partner) error { p.Disabled = false; return nil })
 }
 
-// rotateKey replaces the partner's public key; the old one verifies for
-// partners.KeyOverlap more.
+// rotateKey replaces the partner's public key; see partners.Partner.ReplaceKey.
 func (a *Internal) rotateKey(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
 		PublicKey string `json:"publicKey"`
@@ -141,12 +139,7 @@ func (a *Internal) rotateKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.changePartner(w, r, "partner.rotate-key", func(p *partners.Partner) error {
-		if slices.Equal(p.PublicKey, pem) {
-			return webhook.Conflict("this is the partner's current key already")
-		}
-		p.OldPublicKey, p.OldKeyUntil = p.PublicKey, time.Now().Add(partners.KeyOverlap)
-		p.PublicKey = pem
-		return nil
+		return p.ReplaceKey(pem, time.Now())
 	})
 }
 

@@ -123,10 +123,10 @@ func (l *Ledger) ListReplayable(ctx context.Context, f delivery.Filter, most int
 	return len(all), false, err
 }
 
-// MigrateDown takes every step of the schema back.
-func MigrateDown(ctx context.Context, o Options) error {
+// MigrateDown takes every step of the schema after version back; 0: all.
+func MigrateDown(ctx context.Context, o Options, version int64) error {
 	return withProvider(ctx, o, func(_ *Ledger, p *goose.Provider) error {
-		_, err := p.DownTo(ctx, 0)
+		_, err := p.DownTo(ctx, version)
 		return err
 	})
 }

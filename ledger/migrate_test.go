@@ -16,6 +16,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -28,7 +29,7 @@ func schemaOf(t *testing.T, b *ledgertest.Bench) (described []string) {
 	if !b.Embedded() {
 		columns = `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) || ' ' || CASE WHEN a.attnotnull THEN 'set' ELSE 'null' END ||
 			' key ' || COALESCE(array_position(i.indkey::int2[], a.attnum) + 1, 0)
-			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 			LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
 		indexes = `SELECT 'index ' || x.relname || ' of ' || c.relname FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_class c ON c.oid = i.indrelid
@@ -127,7 +128,7 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 			same(t, "steps applied", up(), len(steps))
 			same(t, "steps applied again", up(), 0)
 			wantBlank(false)
-			if err := ledger.MigrateDown(t.Context(), o); err != nil {
+			if err := ledger.MigrateDown(t.Context(), o, 0); err != nil {
 				t.Fatal(err)
 			}
 			wantBlank(true) // all but the record of migrations is gone
@@ -158,6 +159,39 @@ func openRaw(t *testing.T, o ledger.Options) *sql.DB {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
+}
+
+// An older program knew one old key, the newest.
+func TestAnOldKeyOutlivesTheChangeOfItsTable(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "globex")
+		until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+		want := []partners.OldKey{{PEM: []byte("-----BEGIN PUBLIC KEY-----\nMII=\n"), Until: until}}
+		if _, err := b.UpdatePartner(t.Context(), "acme", func(p *partners.Partner) error {
+			p.OldKeys = append(want, partners.OldKey{PEM: []byte("older"), Until: until.Add(-time.Minute)})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, b, func() {
+			if err := ledger.MigrateDown(t.Context(), b.Options, 12); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for code, want := range map[string][]partners.OldKey{"acme": want, "globex": nil} {
+			p, err := b.Ledger.Partner(t.Context(), code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, p.OldKeys); diff != "" {
+				t.Errorf("old keys of %s (-want +got):\n%s", code, diff)
+			}
+		}
+	})
 }
 
 func TestAForeignDatabaseIsRefusedAndLeftAlone(t *testing.T) {

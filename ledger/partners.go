@@ -12,12 +12,14 @@ import (
 	"ledgerhook/webhook"
 )
 
-const partnerColumns = `code, name, disabled, public_key, old_public_key, old_key_until, secret_key, settings, created_at, updated_at`
+const partnerColumns = `code, name, disabled, public_key, old_keys, secret_key, settings, created_at, updated_at`
 
 func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
-	var settings []byte
-	err = scan(&p.Code, &p.Name, &p.Disabled, &p.PublicKey, &p.OldPublicKey, timeColumn{&p.OldKeyUntil}, &p.SealedSecret,
-		&settings, timeColumn{&p.CreatedAt}, timeColumn{&p.UpdatedAt})
+	var oldKeys, settings []byte
+	err = scan(&p.Code, &p.Name, &p.Disabled, &p.PublicKey, &oldKeys, &p.SealedSecret, &settings, timeColumn{&p.CreatedAt}, timeColumn{&p.UpdatedAt})
+	if err == nil {
+		p.OldKeys, err = readOldKeys(oldKeys)
+	}
 	if err == nil {
 		p.Settings, err = readSettings(settings)
 	}
@@ -28,8 +30,8 @@ func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 // that is taken is a Conflict.
 func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret) error {
 	return l.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-			p.Code, p.Name, p.Disabled, p.PublicKey, []byte{}, 0, p.SealedSecret, writeSettings(p.Settings), micros(p.CreatedAt), micros(p.CreatedAt))
+		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), micros(p.CreatedAt), micros(p.CreatedAt))
 		if isUnique(err) {
 			return webhook.Conflict("there is a partner " + p.Code + " already")
 		}
@@ -122,9 +124,8 @@ func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, c
 			w.PartnerDisabled = p.Disabled
 			w.wake(b.now)
 		}
-		_, err = b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_public_key = $5,
-			old_key_until = $6, settings = $7, updated_at = $8 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey,
-			bytesOrEmpty(p.OldPublicKey), micros(p.OldKeyUntil), writeSettings(p.Settings), micros(p.UpdatedAt))
+		_, err = b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_keys = $5,
+			settings = $6, updated_at = $7 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), writeSettings(p.Settings), micros(p.UpdatedAt))
 		return err
 	})
 	return p, err

@@ -40,7 +40,8 @@ func TestPartnersAreCreatedChangedAndListed(t *testing.T) {
 		same(t, "codes", codes, []string{"a", "b", "c"})
 		until := time.Now().Add(partners.KeyOverlap).UTC().Truncate(time.Microsecond)
 		want, err := b.UpdatePartner(t.Context(), "a", func(p *partners.Partner) error {
-			p.Name, p.PublicKey, p.OldPublicKey, p.OldKeyUntil = "new", []byte("new"), p.PublicKey, until
+			p.Name, p.PublicKey = "new", []byte("new")
+			p.OldKeys = []partners.OldKey{{PEM: []byte("second\n"), Until: until}, {PEM: []byte("first\n"), Until: until.Add(-time.Hour)}}
 			p.Settings.Signatures = []string{webhook.SignatureRSA}
 			return nil
 		})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"ledgerhook/partners"
 )
@@ -30,6 +31,41 @@ type storedLimits struct {
 type storedFee struct {
 	Fixed       int64 `json:"fixed"`
 	BasisPoints int64 `json:"basisPoints"`
+}
+
+// storedKey is the form of partners.OldKey in the ledger.
+type storedKey struct {
+	PEM   string `json:"pem"`
+	Until int64  `json:"until"` // microseconds
+}
+
+func readOldKeys(stored []byte) (keys []partners.OldKey, err error) {
+	if len(stored) == 0 {
+		return nil, nil
+	}
+	var list []storedKey
+	if err := json.Unmarshal(stored, &list); err != nil {
+		return nil, fmt.Errorf("read a partner's old keys: %w", err)
+	}
+	for _, k := range list {
+		keys = append(keys, partners.OldKey{PEM: []byte(k.PEM), Until: time.UnixMicro(k.Until).UTC()})
+	}
+	return keys, nil
+}
+
+func writeOldKeys(keys []partners.OldKey) []byte {
+	if len(keys) == 0 {
+		return []byte{}
+	}
+	list := make([]storedKey, len(keys))
+	for i, k := range keys {
+		list[i] = storedKey{string(k.PEM), micros(k.Until)}
+	}
+	stored, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings and numbers always have a JSON form
+	}
+	return stored
 }
 
 func readSettings(stored []byte) (partners.Settings, error) {

@@ -3,6 +3,8 @@
 package partners
 
 import (
+	"bytes"
+	"fmt"
 	"regexp"
 	"time"
 
@@ -14,17 +16,52 @@ type Partner struct {
 	Code         string // 1 to 32 of A-Z a-z 0-9 _ -
 	Name         string
 	Disabled     bool
-	PublicKey    []byte // PEM; verifies the partner's requests
-	OldPublicKey []byte // the one before, valid until OldKeyUntil
-	OldKeyUntil  time.Time
-	SealedSecret []byte // secretKey, only ever inside signing strings
+	PublicKey    []byte   // PEM; verifies the partner's requests
+	OldKeys      []OldKey // those before, the newest first
+	SealedSecret []byte   // secretKey, only ever inside signing strings
 	Settings     Settings
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
+// OldKey is a public key that was replaced.
+type OldKey struct {
+	PEM   []byte
+	Until time.Time // from when on it verifies no more
+}
+
 // KeyOverlap is how long a replaced public key still verifies.
 const KeyOverlap = 24 * time.Hour
+
+// MaxKeys is how many public keys verify a partner's requests at most.
+const MaxKeys = 4
+
+// ReplaceKey makes pem the public key; the one before verifies for KeyOverlap
+// more, whatever replaces pem meanwhile. The error is a Conflict if pem is the
+// public key already, or if MaxKeys verify.
+func (p *Partner) ReplaceKey(pem []byte, now time.Time) error {
+	if bytes.Equal(p.PublicKey, pem) {
+		return webhook.Conflict("this is the partner's current key already")
+	}
+	old := p.ValidOldKeys(now)
+	if len(old) == MaxKeys-1 {
+		return webhook.Conflict(fmt.Sprintf("the key was replaced %d times within a day: wait until %s", len(old),
+			old[len(old)-1].Until.UTC().Format(time.RFC3339)))
+	}
+	p.OldKeys = append([]OldKey{{p.PublicKey, now.Add(KeyOverlap)}}, old...)
+	p.PublicKey = pem
+	return nil
+}
+
+// ValidOldKeys are the replaced keys that still verify at now, the newest first.
+func (p Partner) ValidOldKeys(now time.Time) (valid []OldKey) {
+	for _, k := range p.OldKeys {
+		if now.Before(k.Until) {
+			valid = append(valid, k)
+		}
+	}
+	return valid
+}
 
 var codePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
