@@ -12,8 +12,8 @@ import (
 // With three endpoints the deliveries are more than are looked at long before
 // the events are: these are then counted over the same shorter time.
 func TestAFunnelCountsEventsAndDeliveriesOfOneTime(t *testing.T) {
-	const endpoints, batches = 3, 7
-	const perBatch, filtered = 250, 10
+	const endpoints, batches = 3, 35
+	const perBatch, filtered = 50, 2
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		for range endpoints {
