@@ -22,6 +22,7 @@ const (
 	fillDays     = 29 // within the retention
 	fillChunk    = 5000
 	fillMany     = 50_000 // from here on, to make the indexes at the end takes less time than to keep them
+	fillToday    = 20_000 // of so many, the least that are of today
 	fillAttempts = 14     // of an exhausted delivery
 	fillOrders   = 8      // of a partner
 )
@@ -48,10 +49,8 @@ func Fill(ctx context.Context, o ledger.Options, n int) error {
 			return errors.Join(err, sink.close(ctx))
 		}
 	}
-	start := f.now.AddDate(0, 0, -fillDays)
-	step := f.now.Sub(start) / time.Duration(n+1)
 	for i := range n {
-		f.deliver(start.Add(time.Duration(i+1)*step), i)
+		f.deliver(f.when(i, n), i)
 		if len(f.deliveries) == fillChunk || i == n-1 {
 			if err := f.flush(ctx, sink); err != nil {
 				return errors.Join(err, sink.close(ctx))
@@ -67,6 +66,22 @@ func Fill(ctx context.Context, o ledger.Options, n int) error {
 		}
 	}
 	return errors.Join(f.finish(ctx, sink), sink.close(ctx))
+}
+
+// when is the time of the i-th of n deliveries. They come evenly, but of very
+// many at least fillToday since midnight: whether PostgreSQL looks rows up in
+// the day that has begun, or reads it as it lies, must not depend on the hour.
+func (f *filling) when(i, n int) time.Time {
+	start, midnight := f.now.AddDate(0, 0, -fillDays), f.now.Truncate(24*time.Hour)
+	today := int(float64(n) * f.now.Sub(midnight).Seconds() / f.now.Sub(start).Seconds())
+	if n >= fillMany {
+		today = max(today, fillToday)
+	}
+	before := n - today
+	if i < before {
+		return start.Add(time.Duration(i+1) * (midnight.Sub(start) / time.Duration(before+1)))
+	}
+	return midnight.Add(time.Duration(i-before+1) * (f.now.Sub(midnight) / time.Duration(today+1)))
 }
 
 // fillEndpoint is an endpoint and what its window counts.
