@@ -195,7 +195,7 @@ func (b *batch) findReceivers(ctx context.Context) error {
 	return b.refuseEarly(ctx)
 }
 
-// errAdopting refuses an event for now.
+// errAdopting refuses an event that is to be sent again a little later.
 var errAdopting = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
 	Message: "earlier events of the partner are still given to an ordered endpoint: send this one again"}
 

@@ -190,13 +190,24 @@ func (b *batch) repeat(ctx context.Context, w *window, d webhook.Delivery, newID
 	case test: // which breaker, health and window must not learn from
 		return webhook.Conflict("a test is sent once: send another")
 	}
-	again := newDelivery{lane: laneReplay, Delivery: webhook.Delivery{
-		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
-		Sequence: d.Sequence, State: webhook.Pending, Generation: 1, Trigger: trigger, ReplayOf: d.ID, DueAt: b.now,
-	}}
+	return b.waitAgain(ctx, w, d, newID, trigger)
+}
+
+// waitAgain lets a repetition of a finished delivery wait for its window.
+func (b *batch) waitAgain(ctx context.Context, w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) error {
+	again := repetition(d, newID, trigger)
+	again.State, again.DueAt = webhook.Pending, b.now
 	w.waits(laneReplay, 1)
 	w.wake(b.now)
 	return b.insertDeliveries(ctx, []newDelivery{again})
+}
+
+// repetition is a new delivery of what a finished one delivered.
+func repetition(d webhook.Delivery, newID string, trigger webhook.Trigger) newDelivery {
+	return newDelivery{lane: laneReplay, Delivery: webhook.Delivery{
+		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
+		Sequence: d.Sequence, Generation: 1, Trigger: trigger, ReplayOf: d.ID,
+	}}
 }
 
 // CancelDelivery ends an unfinished delivery that is not just being sent;

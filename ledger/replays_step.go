@@ -162,7 +162,7 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 		case pace.RateRoom(b.now) > 0 && (w.replayRoom(b.now) > 0 || w.crowded(b.now)):
 			newID := webhook.NewID(webhook.DeliveryPrefix)
 			if w.crowded(b.now) {
-				err = b.repeat(ctx, w, item.Delivery, newID, webhook.TriggerReplay)
+				err = b.waitAgain(ctx, w, item.Delivery, newID, webhook.TriggerReplay)
 			} else {
 				err = b.replayNow(ctx, w, item.Delivery, newID)
 			}
@@ -230,11 +230,11 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 
 // endpointItems reads the first open items of one endpoint. To be skipped is
 // one whose event has been delivered to the endpoint since, or is on its way
-// there just now, and one whose event or delivery is past its retention.
+// there just now, one whose event or delivery is past its retention, and a test.
 func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit int, created time.Time) (items []replayItem, err error) {
 	t := new(text).add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
 		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
-		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id)
+		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id AND NOT e.test)
 		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.id <> d.id
 			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
@@ -253,10 +253,9 @@ func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit in
 func (b *batch) replayNow(ctx context.Context, w *window, d webhook.Delivery, newID string) error {
 	w.Admit(newID, b.now)
 	w.dirty = true
-	return b.insertDeliveries(ctx, []newDelivery{{lane: laneReplay, probe: w.Breaker.Probe == newID, Delivery: webhook.Delivery{
-		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
-		Sequence: d.Sequence, State: webhook.Queued, Generation: 1, Trigger: webhook.TriggerReplay, ReplayOf: d.ID,
-	}}})
+	again := repetition(d, newID, webhook.TriggerReplay)
+	again.State, again.probe = webhook.Queued, w.Breaker.Probe == newID
+	return b.insertDeliveries(ctx, []newDelivery{again})
 }
 
 var _ delivery.Replays = (*Ledger)(nil)

@@ -274,6 +274,29 @@ func TestAReplayGetsOnBesideABacklogThatNeverEnds(t *testing.T) {
 	})
 }
 
+// A finished copy of a test is in the list of replays made by older versions:
+// it is skipped, and what stands before and behind it is sent once.
+func TestAReplaySkipsTestsAlsoBesideABacklog(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		wide(t, b, 4)
+		made := exhaust(t, b, 3)
+		change(t, b, "UPDATE events SET test = TRUE WHERE id = (SELECT event_id FROM deliveries WHERE id = $1)", made[1])
+		storeMany(t, b, "acme", 16)
+		r := replay(t, b, delivery.MaxReplayRate)
+		for range 40 {
+			step(t, b)
+			for _, ticket := range b.Tickets() {
+				record(t, b, take(t, b, ticket), ok, delivered)
+			}
+		}
+		r, p := progressOf(t, b, r.ID)
+		same(t, "state, skipped, delivered", []any{r.State, p.Skipped, p.Delivered}, []any{delivery.ReplayFinished, 1, 2})
+		same(t, "repetitions", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE trigger = 'replay'"), 2)
+		b.CheckWindows(t)
+	})
+}
+
 func TestProcessesThatStepTheSameReplaySendNothingTwice(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
