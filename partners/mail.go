@@ -35,8 +35,8 @@ const (
 	carryTimeout = 20 * time.Second
 )
 
-// mailWaits are the waits before each attempt, all well within CodeLife.
-var mailWaits = []time.Duration{0, 2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
+// mailWaits are the waits between the attempts, all well within CodeLife.
+var mailWaits = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
 // Postman is the Mailer: it carries letters in the background and tries each a
 // few times. A letter that is lost with the process is asked for again.
@@ -91,12 +91,13 @@ func (p *Postman) leave() {
 }
 
 func (p *Postman) deliver(l Letter) {
-	var err error
+	err := p.try(l)
 	for _, wait := range mailWaits {
-		p.pause(wait)
-		if err = p.try(l); err == nil || errors.Is(err, ErrUndeliverable) || p.ctx.Err() != nil {
+		if err == nil || errors.Is(err, ErrUndeliverable) || p.ctx.Err() != nil {
 			break
 		}
+		p.pause(wait)
+		err = p.try(l)
 	}
 	if err != nil {
 		p.log.Warn("a one-time code was not sent", "partner", l.To.PartnerCode, "error", err)
