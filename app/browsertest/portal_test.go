@@ -24,7 +24,7 @@ func codeOf(t *testing.T) string {
 // opens unfolds the part of a page below a summary.
 func (b *tab) opens(summary string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.Search(button(summary))))
+	b.do(click(chromedp.Search(button(summary))))
 }
 
 // exact is the text of an element, character by character.
@@ -81,7 +81,7 @@ func TestASecretIsRotatedInThePortal(t *testing.T) {
 		b.signIn("/portal", code, goodPassword)
 		b.visit("/portal/secrets")
 		b.sees("Changing a secret in four steps", "Signs every notification")
-		if status := b.goes(chromedp.Click(chromedp.Search(button("Create a secret")))); status != http.StatusCreated {
+		if status := b.goes(click(chromedp.Search(button("Create a secret")))); status != http.StatusCreated {
 			t.Fatalf("status %d", status)
 		}
 		b.sees("It is shown this once")
@@ -151,7 +151,7 @@ func TestAPartnerIsOnboardedThroughThePortal(t *testing.T) {
 		b.press("Add an endpoint")
 		b.fill("url", "https://10.1.2.3/hooks")
 		b.fill("description", "production")
-		if status := b.goes(chromedp.Click(chromedp.Search(button("Save")))); status != http.StatusBadRequest {
+		if status := b.goes(click(chromedp.Search(button("Save")))); status != http.StatusBadRequest {
 			t.Fatalf("an address of an inner network is answered with %d", status)
 		}
 		b.sees("Nothing is saved yet", "must name its host by a DNS name")

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -144,10 +146,28 @@ func button(text string) string {
 	return fmt.Sprintf(`//main//*[self::button or self::a or self::summary][contains(normalize-space(.), %q)]`, text)
 }
 
+// click clicks where a person would: on what stands there now. A page may bring
+// a part of it up to date between the moment a button is found and the moment
+// it is clicked; then the one that took its place is.
+func click[S chromedp.Selectable](selector S) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		for {
+			done, err := chromedp.Click(selector)(ctx, t)
+			if gone := new(cdproto.Error); ctx.Err() != nil || !errors.As(err, &gone) || !slices.Contains(noSuchNode, gone.Message) {
+				return done, err
+			}
+		}
+	}
+}
+
+// noSuchNode is what the browser says of an element that is no longer part of
+// the page, before it moves the mouse.
+var noSuchNode = []string{"Could not find node with given id", "Node is detached from document", "Node does not have a layout object"}
+
 // press presses a button or follows a link, which must lead to a page.
 func (b *tab) press(text string) {
 	b.t.Helper()
-	if status := b.goes(chromedp.Click(chromedp.Search(button(text)))); status != http.StatusOK {
+	if status := b.goes(click(chromedp.Search(button(text)))); status != http.StatusOK {
 		b.t.Fatalf("%q is answered with %d:\n%s", text, status, b.where())
 	}
 }
@@ -155,7 +175,7 @@ func (b *tab) press(text string) {
 // follow opens the page of a link's address.
 func (b *tab) follow(selector string) {
 	b.t.Helper()
-	if status := b.goes(chromedp.Click(chromedp.CSS(selector))); status != http.StatusOK {
+	if status := b.goes(click(chromedp.CSS(selector))); status != http.StatusOK {
 		b.t.Fatalf("%s is answered with %d:\n%s", selector, status, b.where())
 	}
 }

@@ -26,7 +26,7 @@ func TestFirstLogin(t *testing.T) {
 		b.sees("Sign in")
 		b.fill("username", "admin")
 		b.fill("password", "not the password")
-		if status := b.goes(chromedp.Click(chromedp.Search(button("Sign in")))); status != 401 {
+		if status := b.goes(click(chromedp.Search(button("Sign in")))); status != 401 {
 			t.Errorf("a wrong password is answered with %d", status)
 		}
 		b.sees("The username or the password is wrong.")
