@@ -72,7 +72,7 @@ type Ledger interface {
 // Queued is a delivery that the ledger says is in the queue.
 type Queued struct {
 	Ticket
-	At time.Time // since when
+	At time.Time // since when; ahead of now if it was admitted before its time
 }
 
 // InFlight is a delivery that a worker has claimed and not recorded. Its Job

@@ -12,6 +12,9 @@ import (
 	"ledgerhook/webhook"
 )
 
+// What keeps deliveries on their way reads where the writers do, so that no
+// page holds up a retry or a repair, however many are slow.
+
 // Promote gives room to the windows whose time has come, at most limit of
 // them, and reports how many there were. One that is full, or whose probe is on
 // its way, is left to the record that frees a slot; else it would be looked at
@@ -20,7 +23,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	var ids []string
 	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = '' ORDER BY wake_at LIMIT ?",
 		micros(time.Now().Add(lookAhead)), limit)
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.query(ctx, l.write, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -51,7 +54,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
 	q := new(text).add(`SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
 		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
-	err = q.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = q.query(ctx, l.write, func(rows *sql.Rows) error {
 		var d delivery.Queued
 		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, timeColumn{&d.At})
 		found = append(found, d)
@@ -60,8 +63,9 @@ func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) 
 	return found, l.broken(err)
 }
 
-// Requeue gives queued deliveries their next generation and a new ticket. Those
-// that have moved on are left alone. It reports how many it took.
+// Requeue gives queued deliveries their next generation and a new ticket, which
+// is not due before the old one was. Those that have moved on are left alone.
+// It reports how many it took.
 func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, error) {
 	if len(lost) == 0 {
 		return 0, nil
@@ -86,13 +90,14 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, erro
 
 // requeue takes those of group, sorted by delivery, that are still current.
 func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []delivery.Ticket, err error) {
-	t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = ? FROM ", micros(time.Now()))
+	now := micros(time.Now())
+	t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
 	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
-		RETURNING id, generation, endpoint_id`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
+		RETURNING id, generation, endpoint_id, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
 	err = t.query(ctx, l.write, func(rows *sql.Rows) error {
 		var ticket delivery.Ticket
-		err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID)
+		err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, timeColumn{&ticket.DueAt})
 		taken = append(taken, ticket)
 		return err
 	})
@@ -127,7 +132,7 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
 	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
 		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), workerID, delivery.LeaseTime.Microseconds(), limit)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.write, func(rows *sql.Rows) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)
 		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
@@ -141,7 +146,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore t
 // known to be in; empty at first.
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
 	err = new(text).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
-		query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(&epoch) })
+		query(ctx, l.write, func(rows *sql.Rows) error { return rows.Scan(&epoch) })
 	return epoch, l.broken(err)
 }
 

@@ -110,6 +110,31 @@ func TestALostTicketIsReplacedByOneOfTheNextGeneration(t *testing.T) {
 	})
 }
 
+// A retry may be admitted before its time, which its receiver may have asked for.
+func TestATicketThatReplacesOneIsNotDueBeforeIt(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		storeMany(t, b, "acme", 1)
+		due := time.Now().Add(900 * time.Millisecond).Truncate(time.Microsecond)
+		record(t, b, take(t, b, one(t, b)), failed, retryAt(due))
+		ticket := one(t, b)
+		if !ticket.DueAt.Equal(due) {
+			t.Fatalf("due at %v, want %v", ticket.DueAt, due)
+		}
+		for range 2 {
+			if n, err := b.Requeue(t.Context(), []delivery.Ticket{ticket}); n != 1 || err != nil {
+				t.Fatalf("requeued %d (%v)", n, err)
+			}
+			if ticket = one(t, b); ticket.DueAt.Before(due) {
+				t.Errorf("the ticket is due %v too early", due.Sub(ticket.DueAt))
+			}
+		}
+		same(t, "attempt", take(t, b, ticket).Delivery.Attempts, 2)
+		b.CheckWindows(t)
+	})
+}
+
 func TestTheEpochOfAShardIsRemembered(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		for _, epoch := range []string{"", "one", "two"} {

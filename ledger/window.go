@@ -245,7 +245,8 @@ func (w *window) nextLane(lanes [laneReplay + 1][]waiting, now time.Time) int {
 	return -1
 }
 
-// queue marks picked deliveries as queued and remembers their tickets.
+// queue marks picked deliveries as queued, one admitted before its time from
+// then on, and remembers their tickets.
 func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 	if len(picked) == 0 {
 		return nil
@@ -255,7 +256,9 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 		ids[i] = p.DeliveryID
 	}
 	slices.Sort(ids)
-	t := new(text).add("UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = ? WHERE due_at IS NOT NULL AND id IN ", micros(b.now))
+	now := micros(b.now)
+	t := new(text).add(`UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
+		WHERE due_at IS NOT NULL AND id IN `, now, now)
 	n, err := list(t, ids).exec(ctx, b.tx)
 	if err != nil {
 		return err

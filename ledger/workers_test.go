@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 )
@@ -92,7 +93,7 @@ func TestAWorkerThatBrokeOffIsForgottenAfterADay(t *testing.T) {
 	})
 }
 
-func TestReadersHoldUpNeitherWriterNorHeartbeat(t *testing.T) {
+func TestReadersHoldUpNothingOfTheDeliveryPath(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 4)
@@ -111,6 +112,18 @@ func TestReadersHoldUpNeitherWriterNorHeartbeat(t *testing.T) {
 		}
 		if err := b.Heartbeat(ctx, worker, "host/1"); err != nil {
 			t.Errorf("heartbeat: %v", err)
+		}
+		if _, err := b.Promote(ctx, 10); err != nil {
+			t.Errorf("promote: %v", err)
+		}
+		if _, err := b.Queued(ctx, delivery.Queued{}, 10); err != nil {
+			t.Errorf("queued: %v", err)
+		}
+		if _, err := b.Abandoned(ctx, worker, time.Now(), 10); err != nil {
+			t.Errorf("abandoned: %v", err)
+		}
+		if _, err := b.QueueEpoch(ctx, "deliver-0"); err != nil {
+			t.Errorf("epoch: %v", err)
 		}
 	})
 }
