@@ -206,7 +206,7 @@ func prepareSchema(ctx context.Context, o ledger.Options) error {
 }
 
 func ledgerOptions(cfg config.Config, log *slog.Logger) ledger.Options {
-	return ledger.Options{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log}
+	return ledger.Options{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log, Retry: webhook.RetryPolicy{Waits: cfg.Retry}}
 }
 
 // openListeners takes the ports: the internal one, and the public one for

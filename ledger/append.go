@@ -498,6 +498,11 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 		d.subject = a.Event.Subject
 		d.lane = b.laneOfNext(subject{w.EndpointID, d.subject})
 	}
+	wake := b.now.Add(time.Second) // it may wait for a gate that no record opens, while a retry is due much later
+	if wait, _ := b.ledger.retry.Wait(0); wait > 0 && d.lane == laneFirst {
+		d.lane, d.DueAt = laneRetry, b.now.Add(wait)
+		wake = d.DueAt
+	}
 	if d.lane == laneFirst && w.Room(b.now) > 0 && !w.wants(b.now) {
 		d.State = webhook.Queued
 		w.Admit(d.ID, b.now)
@@ -505,7 +510,7 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 		return d
 	}
 	w.waits(d.lane, 1)
-	w.wake(b.now.Add(time.Second)) // it may wait for a gate that no record opens, while a retry is due much later
+	w.wake(wake)
 	return d
 }
 
@@ -520,8 +525,8 @@ func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.Sta
 	}
 }
 
-// insertDeliveries writes new deliveries; queued ones get a ticket. A waiting
-// first attempt has due_at 0, never "now": clocks differ.
+// insertDeliveries writes new deliveries; queued ones get a ticket. A first
+// attempt that waits for room alone has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
 	for group := range slices.Chunk(made, statementRows) {
 		if err := b.insertSome(ctx, group); err != nil {

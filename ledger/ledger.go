@@ -34,6 +34,7 @@ type Ledger struct {
 
 	horizon horizon
 
+	retry      webhook.RetryPolicy
 	orderMoved func(from, to orders.Status, deliveries int)
 }
 
@@ -42,6 +43,9 @@ type Options struct {
 	DatabaseURL string // postgres://…; empty: SQLite
 	DataDir     string // SQLite: the folder of the database file
 	Log         *slog.Logger
+	// Retry's first wait is the one before the first attempt at a new event's
+	// deliveries; what comes after a failure is decided by who records it.
+	Retry webhook.RetryPolicy
 	// Admitted is told of deliveries that were given a slot, after their
 	// commit. It must not block. Nil: nobody listens.
 	Admitted func([]delivery.Ticket)
@@ -86,7 +90,7 @@ const (
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, slot: rand.IntN(maxSlot), unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

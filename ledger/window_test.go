@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -316,5 +317,49 @@ func TestFullWindowsAreNotPromotedAgainAndAgain(t *testing.T) {
 		change(t, b, "UPDATE windows SET wake_at = 1")
 		same(t, "promoted", promote(t, b), 0)
 		none(t, b)
+	})
+}
+
+func TestTheFirstWaitIsTheOneBeforeTheFirstAttempt(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		e := ordered(t, b)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.Options.Retry = webhook.RetryPolicy{Waits: []time.Duration{time.Hour, time.Minute}}
+		b.Reopen(t)
+		began := time.Now()
+		ids := tell(t, b, "a", "a", "b")
+		none(t, b)
+		for i, reason := range []webhook.WaitReason{webhook.WaitRetry, webhook.WaitOrder, webhook.WaitRetry} {
+			d := look(t, b, ids[i])
+			got, until := d.WaitingFor(d.Window, time.Now())
+			same(t, fmt.Sprint("what number ", i, " waits for"), got, reason)
+			if wait := until.Sub(began); reason == webhook.WaitRetry && (wait < 48*time.Minute || wait > 73*time.Minute) {
+				t.Errorf("it waits %v, want an hour within 20 %%", wait)
+			}
+		}
+		same(t, "promoted before their time", promote(t, b), 0)
+		b.CheckWindows(t)
+
+		probe := ledgertest.NewEvent("acme", "test", "Pending")
+		probe.Event.Test, probe.EndpointID = true, e.ID
+		store(t, b, probe) // waits for nothing
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+
+		allDue(t, b)
+		same(t, "promoted when due", promote(t, b), 1)
+		for _, ticket := range b.Tickets() {
+			job := take(t, b, ticket)
+			if job.Trigger != webhook.TriggerFirst || job.Delivery.Attempts != 1 || job.Delivery.ID == ids[1] {
+				t.Errorf("job %+v", job)
+			}
+			record(t, b, job, ok, delivered)
+		}
+		job := take(t, b, one(t, b)) // behind its predecessor it has waited enough
+		if job.Delivery.ID != ids[1] || job.Trigger != webhook.TriggerFirst {
+			t.Errorf("job %+v", job)
+		}
+		b.CheckWindows(t)
 	})
 }
