@@ -184,6 +184,17 @@ func TestAReplayIsMadeFromGoodInputOnly(t *testing.T) {
 			`"filter":{"replayId":"rpl_none"},"reason":"x"`:                                   "at least one",
 			`"filter":{"partnerCode":"a\u0000"},"reason":"x"`:                                 "/filter/partnerCode",
 			`"filter":{"endpointId":"a\u0000"},"reason":"x"`:                                  "/filter/endpointId",
+			`"filter":{"partnerCode":"","reference":"tp_0"},"reason":"x"`:                     `"/filter/partnerCode","detail":"must not be empty`,
+			`"filter":{"endpointId":"","reference":"tp_0"},"reason":"x"`:                      "/filter/endpointId",
+			`"filter":{"reference":"","state":"exhausted"},"reason":"x"`:                      "/filter/reference",
+			`"filter":{"replayId":"","state":"exhausted"},"reason":"x"`:                       "/filter/replayId",
+			`"filter":{"reference":"tp_0","state":""},"reason":"x"`:                           "/filter/state",
+			`"filter":{"reference":"tp_0","webhookType":""},"reason":"x"`:                     "/filter/webhookType",
+			`"filter":{"reference":"tp_0","errorClass":""},"reason":"x"`:                      "/filter/errorClass",
+			`"filter":{"reference":"tp_0","statusCode":0},"reason":"x"`:                       "/filter/statusCode",
+			`"filter":{"reference":"tp_0","since":""},"reason":"x"`:                           "/filter/since",
+			`"filter":{"reference":"tp_0","until":"0001-01-01T00:00:00Z"},"reason":"x"`:       "/filter/until",
+			`"filter":{"partnerCode":null,"statusCode":null,"until":null},"reason":"x"`:       `"/filter","detail":"must narrow`,
 			`"filter":{"reference":"tp_0","cursor":"x"},"reason":"x"`:                         "/filter/cursor",
 			`"filter":{"reference":"none"},"reason":"x"`:                                      `"/filter","detail":"must match at least one`,
 			`"filter":{"since":"2999-01-01T00:00:00Z"},"reason":"x"`:                          "at least one",
@@ -195,7 +206,9 @@ func TestAReplayIsMadeFromGoodInputOnly(t *testing.T) {
 		} {
 			a.want(t, 400, "POST", "/replays", `{`+members+`}`, says)
 		}
+		a.want(t, 400, "POST", "/replays", `{"filter":{"partnerCode":"","state":"exhausted"},"dryRun":true}`, "/filter/partnerCode")
 		a.want(t, 200, "GET", "/replays", nil, `"items":[]`)
+		a.want(t, 200, "POST", "/replays", `{"filter":{"reference":"tp_0","partnerCode":null,"statusCode":null,"since":null},"dryRun":true}`, `"count":1,`)
 		a.want(t, 200, "POST", "/replays", `{"filter":{"reference":"tp_0","since":"0001-01-01T00:00:01Z","until":"9999-12-31T23:59:59Z"},"dryRun":true}`, `"count":1,`)
 	})
 }

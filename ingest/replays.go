@@ -3,7 +3,6 @@ package ingest
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"ledgerhook/delivery"
@@ -15,48 +14,87 @@ import (
 // replayFilter narrows a replay as the parameters of the deliveries' list do.
 // An answer shows what a request named.
 type replayFilter struct {
-	PartnerCode string             `json:"partnerCode,omitempty"`
-	EndpointID  string             `json:"endpointId,omitempty"`
-	State       webhook.State      `json:"state,omitempty"`
-	WebhookType webhook.Type       `json:"webhookType,omitempty"`
-	StatusCode  int                `json:"statusCode,omitempty"`
-	ErrorClass  webhook.ErrorClass `json:"errorClass,omitempty"`
-	Reference   string             `json:"reference,omitempty"`
-	ReplayID    string             `json:"replayId,omitempty"` // made by this replay: with a state, those of it that failed
-	Since       web.Time           `json:"since,omitzero"`
-	Until       web.Time           `json:"until,omitzero"`
+	PartnerCode *string   `json:"partnerCode,omitempty"`
+	EndpointID  *string   `json:"endpointId,omitempty"`
+	State       *string   `json:"state,omitempty"`
+	WebhookType *string   `json:"webhookType,omitempty"`
+	StatusCode  *int      `json:"statusCode,omitempty"`
+	ErrorClass  *string   `json:"errorClass,omitempty"`
+	Reference   *string   `json:"reference,omitempty"`
+	ReplayID    *string   `json:"replayId,omitempty"` // made by this replay: with a state, those of it that failed
+	Since       *web.Time `json:"since,omitempty"`
+	Until       *web.Time `json:"until,omitempty"`
 }
 
-func (f replayFilter) read() (delivery.Filter, error) {
-	read := delivery.Filter{PartnerCode: f.PartnerCode, EndpointID: f.EndpointID, State: f.State, Type: f.WebhookType, StatusCode: f.StatusCode,
-		ErrorClass: f.ErrorClass, Reference: f.Reference, ReplayID: f.ReplayID, Since: time.Time(f.Since).UTC(), Until: time.Time(f.Until).UTC()}
-	switch {
-	case f == replayFilter{}:
+// finalStates are the states of what can be replayed.
+var finalStates = []webhook.State{webhook.Delivered, webhook.Exhausted, webhook.Cancelled}
+
+// read checks every member that is there. None of them may be empty: in a
+// delivery.Filter that narrows nothing, and the replay would be wider than asked.
+func (f replayFilter) read() (read delivery.Filter, err error) {
+	if f == (replayFilter{}) {
 		return read, webhook.Invalid("/filter", "must narrow the deliveries by at least one member")
-	case f.State != "" && !f.State.Final():
-		return read, webhook.Invalid("/filter/state", `must be "delivered", "exhausted" or "cancelled": what has not ended cannot be replayed`)
-	case f.WebhookType != "" && !f.WebhookType.Known():
-		return read, webhook.Invalid("/filter/webhookType", fmt.Sprintf("must be one of %v", webhook.Types))
-	case f.ErrorClass != "" && !slices.Contains(webhook.ErrorClasses, f.ErrorClass):
-		return read, webhook.Invalid("/filter/errorClass", fmt.Sprintf("must be one of %v", webhook.ErrorClasses))
-	case f.StatusCode != 0 && (f.StatusCode < 100 || f.StatusCode > 599):
-		return read, webhook.Invalid("/filter/statusCode", "must be a whole number from 100 to 599")
-	case read.Since.Year() > 9999:
-		return read, webhook.Invalid("/filter/since", "must be before the year 10000 UTC")
-	case read.Until.Year() > 9999:
-		return read, webhook.Invalid("/filter/until", "must be before the year 10000 UTC")
 	}
-	for _, member := range []struct{ name, value string }{{"partnerCode", f.PartnerCode}, {"endpointId", f.EndpointID}, {"reference", f.Reference}, {"replayId", f.ReplayID}} {
-		if err := partners.CheckText("/filter/"+member.name, member.value); err != nil {
+	for _, member := range []struct {
+		name  string
+		given *string
+		read  func(string) error
+	}{
+		{"/filter/partnerCode", f.PartnerCode, text(&read.PartnerCode)},
+		{"/filter/endpointId", f.EndpointID, text(&read.EndpointID)},
+		{"/filter/state", f.State, oneOf("/filter/state", finalStates, &read.State)},
+		{"/filter/webhookType", f.WebhookType, oneOf("/filter/webhookType", webhook.Types, &read.Type)},
+		{"/filter/errorClass", f.ErrorClass, oneOf("/filter/errorClass", webhook.ErrorClasses, &read.ErrorClass)},
+		{"/filter/reference", f.Reference, text(&read.Reference)},
+		{"/filter/replayId", f.ReplayID, text(&read.ReplayID)},
+	} {
+		if member.given == nil {
+			continue
+		}
+		if err := member.read(*member.given); err != nil {
+			return read, err
+		}
+		if *member.given == "" {
+			return read, webhook.Invalid(member.name, "must not be empty")
+		}
+		if err := partners.CheckText(member.name, *member.given); err != nil {
 			return read, err
 		}
 	}
-	return read, nil
+	if f.StatusCode != nil {
+		if read.StatusCode = *f.StatusCode; read.StatusCode < 100 || read.StatusCode > 599 {
+			return read, webhook.Invalid("/filter/statusCode", "must be a whole number from 100 to 599")
+		}
+	}
+	if read.Since, err = readMoment("/filter/since", f.Since); err == nil {
+		read.Until, err = readMoment("/filter/until", f.Until)
+	}
+	return read, err
+}
+
+func readMoment(field string, given *web.Time) (time.Time, error) {
+	if given == nil {
+		return time.Time{}, nil
+	}
+	moment := time.Time(*given).UTC()
+	if !moment.After(time.Time{}) || moment.Year() > 9999 {
+		return moment, webhook.Invalid(field, "must be after 0001-01-01T00:00:00Z and before the year 10000 UTC")
+	}
+	return moment, nil
 }
 
 func showFilter(f delivery.Filter) replayFilter {
-	return replayFilter{PartnerCode: f.PartnerCode, EndpointID: f.EndpointID, State: f.State, WebhookType: f.Type, StatusCode: f.StatusCode,
-		ErrorClass: f.ErrorClass, Reference: f.Reference, ReplayID: f.ReplayID, Since: web.Time(f.Since), Until: web.Time(f.Until)}
+	return replayFilter{PartnerCode: orNull(f.PartnerCode), EndpointID: orNull(f.EndpointID), State: orNull(f.State), WebhookType: orNull(f.Type),
+		StatusCode: unlessZero(f.StatusCode), ErrorClass: orNull(f.ErrorClass), Reference: orNull(f.Reference), ReplayID: orNull(f.ReplayID),
+		Since: unlessZero(web.Time(f.Since)), Until: unlessZero(web.Time(f.Until))}
+}
+
+func unlessZero[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
 }
 
 type replayItem struct {
