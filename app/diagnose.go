@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,17 +79,20 @@ func (d *diagnosis) ledger(ctx context.Context) {
 
 // keys looks at the master key that a server would have, without making one.
 func (d *diagnosis) keys(ctx context.Context, l *ledger.Ledger) {
-	box, _, err := readSecrets(d.cfg, shownSecret)
+	key, err := findMasterKey(d.cfg)
+	if err == nil && d.cfg.Token == "" { // a server reads it too
+		_, err = shownSecret(d.cfg.DataDir, tokenFile, rand.Text)
+	}
 	if err != nil {
 		d.add("keys", err, "")
 		return
 	}
-	kept, err := l.CheckMasterKey(ctx, box)
+	kept, err := key.check(ctx, l)
 	if err != nil || !kept {
 		d.add("keys", err, "none yet: the first \"ledgerhook serve\" makes them")
 		return
 	}
-	ring := &keyring{ledger: l, box: box, keys: map[string]*signer.Key{}}
+	ring := &keyring{ledger: l, box: key.box, keys: map[string]*signer.Key{}}
 	err = ring.load(ctx)
 	detail := "the master key fits; no signing key yet, the first \"ledgerhook serve\" makes it"
 	if ring.active != nil {

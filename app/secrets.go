@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ledgerhook/config"
+	"ledgerhook/ledger"
 	"ledgerhook/signer"
 )
 
@@ -22,36 +23,72 @@ const (
 
 // openSecrets takes the master key and the token from the configuration, or
 // from the data directory, where they are made when they are missing. The
-// master key must be the one that the ledger was encrypted with.
-func (a *App) openSecrets(ctx context.Context) (err error) {
-	if a.box, a.token, err = readSecrets(a.config, keptSecret); err != nil {
+// master key must be the one that the ledger was encrypted with, or nothing is
+// made.
+func (a *App) openSecrets(ctx context.Context) error {
+	key, err := findMasterKey(a.config)
+	if err != nil {
 		return err
 	}
-	return a.ledger.KeepMasterKey(ctx, a.box)
+	kept, err := key.check(ctx, a.ledger)
+	if err != nil {
+		return err
+	}
+	if key.made != "" {
+		if err := keepSecret(a.config.DataDir, masterKeyFile, key.made); err != nil {
+			return err
+		}
+	}
+	if !kept {
+		if err := a.ledger.KeepMasterKey(ctx, key.box); err != nil {
+			return err
+		}
+	}
+	a.box = key.box
+	if a.token = a.config.Token; a.token == "" {
+		a.token, err = keptSecret(a.config.DataDir, tokenFile, rand.Text)
+	}
+	return err
 }
 
-// secretSource finds a secret of the data directory, or generates it.
-type secretSource func(dir, name string, generate func() string) (string, error)
+// masterKey is a master key and where it is from.
+type masterKey struct {
+	box  *signer.Box
+	file string // "": the configuration says it
+	made string // what the file is to hold if it is missing
+}
 
-// readSecrets takes what the configuration does not say from the data directory.
-func readSecrets(cfg config.Config, find secretSource) (box *signer.Box, token string, err error) {
-	masterKey := cfg.MasterKey
-	if masterKey == nil {
-		text, err := find(cfg.DataDir, masterKeyFile, newMasterKey)
+// findMasterKey takes the master key from the configuration or from the data
+// directory, or generates one that nobody keeps yet.
+func findMasterKey(cfg config.Config) (found masterKey, err error) {
+	key := cfg.MasterKey
+	if key == nil {
+		found.file = filepath.Join(cfg.DataDir, masterKeyFile)
+		text, err := shownSecret(cfg.DataDir, masterKeyFile, func() string { found.made = newMasterKey(); return found.made })
 		if err != nil {
-			return nil, "", err
+			return found, err
 		}
-		if masterKey, err = signer.ParseMasterKey(text); err != nil {
-			return nil, "", fmt.Errorf("read %s: %w", filepath.Join(cfg.DataDir, masterKeyFile), err)
+		if key, err = signer.ParseMasterKey(text); err != nil {
+			return found, fmt.Errorf("read %s: %w", found.file, err)
 		}
 	}
-	if box, err = signer.NewBox(masterKey); err != nil {
-		return nil, "", err
+	found.box, err = signer.NewBox(key)
+	return found, err
+}
+
+// check returns a one-line error unless l was encrypted with the key; kept is
+// false for a new ledger, which any key fits.
+func (k masterKey) check(ctx context.Context, l *ledger.Ledger) (kept bool, err error) {
+	kept, err = l.CheckMasterKey(ctx, k.box)
+	switch {
+	case !errors.Is(err, ledger.ErrOtherMasterKey):
+		return kept, err
+	case k.made != "":
+		return kept, fmt.Errorf("%s is missing and LEDGERHOOK_MASTER_KEY is not set: restore the file, or set the key, that this database was encrypted with", k.file)
+	case k.file != "":
+		return kept, fmt.Errorf("%s is not the key that this database was encrypted with: restore the file that its first start made", k.file)
 	}
-	if token = cfg.Token; token == "" {
-		token, err = find(cfg.DataDir, tokenFile, rand.Text)
-	}
-	return box, token, err
+	return kept, errors.New("LEDGERHOOK_MASTER_KEY or LEDGERHOOK_MASTER_KEY_FILE is not the key that this database was encrypted with: set the key it was first started with")
 }
 
 func newMasterKey() string {
@@ -60,8 +97,8 @@ func newMasterKey() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// shownSecret is a secretSource that keeps nothing: what it generates is gone
-// with the caller.
+// shownSecret finds a secret of the data directory, or generates it and keeps
+// nothing: what it generates is gone with the caller.
 func shownSecret(dir, name string, generate func() string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,8 +110,8 @@ func shownSecret(dir, name string, generate func() string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// keptSecret is a secretSource that keeps what it generates. The ledger holds
-// the data directory for this process, so nobody else makes one meanwhile.
+// keptSecret is shownSecret, and keeps what it generates. The ledger holds the
+// data directory for this process, so nobody else makes one meanwhile.
 func keptSecret(dir, name string, generate func() string) (string, error) {
 	made := ""
 	secret, err := shownSecret(dir, name, func() string { made = generate(); return made })

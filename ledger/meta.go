@@ -20,6 +20,9 @@ const masterKeyCheck = "master-key-check"
 // masterKeyKnown is what the check value holds, sealed.
 var masterKeyKnown = []byte("ledgerhook")
 
+// ErrOtherMasterKey is what CheckMasterKey says of a wrong key.
+var ErrOtherMasterKey = errors.New("the database was encrypted with another master key")
+
 // KeepMasterKey is CheckMasterKey, and makes a new ledger remember the key.
 func (l *Ledger) KeepMasterKey(ctx context.Context, s Sealer) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
@@ -31,8 +34,8 @@ func (l *Ledger) KeepMasterKey(ctx context.Context, s Sealer) error {
 	return err
 }
 
-// CheckMasterKey returns a one-line error if the ledger was encrypted under
-// another master key. kept is false for a new ledger, which any key fits.
+// CheckMasterKey returns ErrOtherMasterKey if the ledger was encrypted under
+// another key. kept is false for a new ledger, which any key fits.
 func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err error) {
 	var sealed []byte
 	err = l.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed)
@@ -43,7 +46,7 @@ func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err e
 		return false, l.broken(fmt.Errorf("read the master key's check value: %w", err))
 	}
 	if plain, err := s.Open(masterKeyCheck, sealed); err != nil || !bytes.Equal(plain, masterKeyKnown) {
-		return true, errors.New("LEDGERHOOK_MASTER_KEY is not the key that this database was encrypted with: set the key it was first started with")
+		return true, ErrOtherMasterKey
 	}
 	return true, nil
 }

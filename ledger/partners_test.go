@@ -2,7 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
-	"strings"
+	"errors"
 	"testing"
 	"time"
 
@@ -179,7 +179,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 		}
 		_, looked := b.CheckMasterKey(t.Context(), wrong)
 		for _, err := range []error{looked, b.KeepMasterKey(t.Context(), wrong)} {
-			if err == nil || !strings.Contains(err.Error(), "LEDGERHOOK_MASTER_KEY") {
+			if !errors.Is(err, ledger.ErrOtherMasterKey) {
 				t.Errorf("a wrong master key: %v", err)
 			}
 		}

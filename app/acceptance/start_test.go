@@ -257,11 +257,18 @@ func TestAnEmbeddedLedgerIsForItsMasterKeyAndItsProgram(t *testing.T) {
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the master key's file has mode %v (%v)", info.Mode(), err)
 	}
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(g.Dir, "data", "internal-token")); err != nil {
+		t.Fatal(err)
+	}
+	refuseStart(t, g, 1, []string{"data/master-key is missing"}) // and makes neither file
 	if err := os.WriteFile(key, []byte(stage.TestMasterKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	g.Secret(stage.TestMasterKey, strings.TrimSpace(string(saved)))
-	refuseStart(t, g, 1, []string{"not the key that this database was encrypted with"})
+	refuseStart(t, g, 1, []string{"data/master-key is not the key that this database was encrypted with"})
 	if err := os.WriteFile(key, saved, 0o600); err != nil {
 		t.Fatal(err)
 	}
