@@ -427,19 +427,17 @@ type newDelivery struct {
 // lineUp keeps events of ordered endpoints behind deliveries that are still to
 // be adopted: they wait with these, without endpoint, and are adopted in their
 // turn. An event that other endpoints get, too, could be adopted by the wrong
-// one, so the adoption that is before it is done first; it takes no more than a
-// step, or the batch is run again and refuses the event.
+// one, so the adoption that is before it is done first, and before others of
+// the batch begin to wait for it; it takes no more than a step, or the batch is
+// run again and refuses the event.
 func (b *batch) lineUp(ctx context.Context) error {
 	for _, op := range b.fresh() {
-		a := op.append
-		for _, endpoint := range a.endpoints {
-			w := b.windows[endpoint.ID]
-			if w == nil || !w.Ordered || !w.Adopting || w.Removed || a.Event.Test {
+		if len(op.append.endpoints) == 1 {
+			continue
+		}
+		for _, endpoint := range op.append.endpoints {
+			if !b.adoptsBefore(op.append, endpoint) {
 				continue
-			}
-			if len(a.endpoints) == 1 {
-				a.endpoints, a.homeless = nil, true
-				break
 			}
 			more, err := b.adopt(ctx, endpoint.ID)
 			if err == nil && more {
@@ -450,7 +448,19 @@ func (b *batch) lineUp(ctx context.Context) error {
 			}
 		}
 	}
+	for _, op := range b.fresh() {
+		if a := op.append; len(a.endpoints) == 1 && b.adoptsBefore(a, a.endpoints[0]) {
+			a.endpoints, a.homeless = nil, true
+		}
+	}
 	return nil
+}
+
+// adoptsBefore reports whether an endpoint that gets a is to adopt deliveries
+// that go before it.
+func (b *batch) adoptsBefore(a *appendOp, endpoint webhook.Endpoint) bool {
+	w := b.windows[endpoint.ID]
+	return w != nil && w.Ordered && w.Adopting && !w.Removed && !a.Event.Test
 }
 
 // appendTo makes the deliveries of the batch's new events. One goes straight

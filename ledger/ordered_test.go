@@ -429,6 +429,43 @@ func TestAnEventForSeveralEndpointsComesAfterWhatTheyAdopt(t *testing.T) {
 	})
 }
 
+// One event of a batch lets the adoption come to its end; those before it must
+// not wait for an adoption that is over.
+func TestEventsOfOneBatchKeepTheirOrderWhileTheirEndpointAdopts(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		waited := tell(t, b, "a")
+		e := unadopted(t, b)
+		other := b.Endpoint(t, "acme", 8, webhook.TopupCard)
+		events := []delivery.NewEvent{about("a", "first"), typed("acme", webhook.TopupCard, "tp_1", "Pending"), about("a", "last")}
+		events[1].Event.Subject = "a"
+		var answers []delivery.Appended
+		var errs []error
+		var appended sync.WaitGroup
+		b.TogetherIn(len(events), func() {
+			appended.Go(func() { answers, errs = b.AppendAll(t.Context(), events) })
+		})
+		appended.Wait()
+		same(t, "errors", errs, make([]error, len(events)))
+		ids := waited
+		for _, a := range answers {
+			for _, id := range a.DeliveryIDs {
+				if look(t, b, id).EndpointID != other.ID {
+					ids = append(ids, id)
+				}
+			}
+		}
+		for i, id := range ids {
+			d := look(t, b, id)
+			same(t, "endpoint", d.EndpointID, e.ID)
+			same(t, "sequence", d.Sequence, i+1)
+			same(t, "blocked", d.Blocked, i > 0)
+		}
+		b.CheckWindows(t)
+		b.CheckCounts(t)
+	})
+}
+
 // A step is all that a batch does for it: its neighbours would wait for more.
 func TestAnEventForSeveralEndpointsIsRefusedWhileMuchIsToBeAdopted(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
