@@ -109,12 +109,12 @@ func (w *window) replayRoom(now time.Time) int {
 	return min(w.Room(now), replayStep)
 }
 
-// crowded reports whether first attempts leave no room for items of a replay.
-// One of them may then wait among the window's deliveries, where every
-// fairShare-th admission takes it; else a replay would stand still for as long
-// as events keep coming.
+// crowded reports whether what waits for the window leaves no room for items
+// of a replay. One of them may then wait in the backlog, where a fairShare-th
+// admission takes it, after the retries that were due before it; else a replay
+// would stand still for as long as the backlog lasts.
 func (w *window) crowded(now time.Time) bool {
-	return w.WaitingFirst > 0 && w.Open() && w.Breaker.State == webhook.BreakerClosed && !now.Before(w.NotBefore)
+	return w.backlog(now) && w.Open() && w.Breaker.State == webhook.BreakerClosed && !now.Before(w.NotBefore)
 }
 
 // replayWaits says in SQL whether a due repetition waits for the window w.

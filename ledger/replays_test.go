@@ -237,41 +237,65 @@ func TestAnEndpointThatTakesNothingHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAReplayGetsOnBesideABacklogThatNeverEnds(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		e := wide(t, b, 4)
-		exhaust(t, b, 10)
-		storeMany(t, b, "acme", 8)
-		r := replay(t, b, delivery.MaxReplayRate)
-		fresh, repeated := 0, 0
-		for repeated < 10 && fresh < 100 {
-			storeMany(t, b, "acme", 4) // as many as a round sends: it never catches up
-			step(t, b)
-			if n := b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE lane = 2 AND due_at IS NOT NULL"); n > 1 {
-				t.Fatalf("%d items wait in the backlog, want one at most", n)
-			}
-			for _, ticket := range b.Tickets() {
-				job := take(t, b, ticket)
-				if job.Trigger == webhook.TriggerReplay {
-					repeated++
-				} else {
-					fresh++
+	for name, beside := range map[string]struct {
+		firstWait time.Duration
+		fails     bool
+	}{
+		"of first attempts":             {0, false},
+		"of first attempts with a wait": {time.Microsecond, false},
+		"of retries":                    {0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+				b.Partner(t, "acme")
+				wide(t, b, 4)
+				exhaust(t, b, 10)
+				if err := b.Close(); err != nil {
+					t.Fatal(err)
 				}
-				record(t, b, job, ok, delivered)
-			}
-			if windowOf(t, b, e.ID).WaitingFirst == 0 {
-				t.Fatal("the backlog has ended")
-			}
-		}
-		same(t, "repeated", repeated, 10)
-		step(t, b) // finds no open item
-		r, _ = progressOf(t, b, r.ID)
-		same(t, "state", r.State, delivery.ReplayFinished)
-		if fresh < 3*(repeated-1) {
-			t.Errorf("%d first attempts beside %d repetitions, want three for each", fresh, repeated)
-		}
-		b.CheckWindows(t)
-	})
+				b.Options.Retry = webhook.RetryPolicy{Waits: []time.Duration{beside.firstWait}}
+				b.Reopen(t)
+				storeMany(t, b, "acme", 8)
+				r := replay(t, b, delivery.MaxReplayRate)
+				others, repeated := 0, 0
+				for repeated < 10 && others < 100 {
+					if !beside.fails {
+						storeMany(t, b, "acme", 4) // as many as a round sends: it never catches up
+					}
+					promote(t, b)
+					step(t, b)
+					if n := b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE lane = 2 AND due_at IS NOT NULL"); n > 1 {
+						t.Fatalf("%d items wait in the backlog, want one at most", n)
+					}
+					for _, ticket := range b.Tickets() {
+						job := take(t, b, ticket)
+						switch {
+						case job.Trigger == webhook.TriggerReplay:
+							record(t, b, job, ok, delivered)
+							repeated++
+							continue
+						case beside.fails:
+							record(t, b, job, failed, retryAt(time.Now()))
+						default:
+							record(t, b, job, ok, delivered)
+						}
+						others++
+					}
+					if b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE lane < 2 AND due_at IS NOT NULL") == 0 {
+						t.Fatal("the backlog has ended")
+					}
+				}
+				same(t, "repeated", repeated, 10)
+				step(t, b) // finds no open item
+				r, _ = progressOf(t, b, r.ID)
+				same(t, "state", r.State, delivery.ReplayFinished)
+				if others < 3*(repeated-1) {
+					t.Errorf("%d others beside %d repetitions, want three for each", others, repeated)
+				}
+				b.CheckWindows(t)
+			})
+		})
+	}
 }
 
 // A finished copy of a test is in the list of replays made by older versions:

@@ -115,8 +115,11 @@ func (w *window) waits(lane, n int) {
 }
 
 // wants reports whether the window has room for something that may be waiting.
-func (w *window) wants(now time.Time) bool {
-	return w.Room(now) > 0 && (w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead)))
+func (w *window) wants(now time.Time) bool { return w.Room(now) > 0 && w.backlog(now) }
+
+// backlog reports whether something may be waiting that could be admitted now.
+func (w *window) backlog(now time.Time) bool {
+	return w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead))
 }
 
 // lane is a part of a window's backlog, of which the first limit are wanted.
@@ -143,6 +146,7 @@ type waiting struct {
 	generation int64
 	lane       int
 	dueAt      time.Time
+	first      bool // its first attempt, in whatever lane
 }
 
 // refill gives the free slots of the batch's windows to what waits for them.
@@ -182,12 +186,12 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 	for _, w := range group {
 		lanes = append(lanes, w.lanes(w.Room(b.now))...)
 	}
-	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at", b.now.Add(lookAhead), "")
+	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
 	found := map[string][]waiting{}
 	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var endpoint string
 		var d waiting
-		if err := rows.Scan(&endpoint, &d.id, &d.generation, &d.lane, timeColumn{&d.dueAt}); err != nil {
+		if err := rows.Scan(&endpoint, &d.id, &d.generation, &d.lane, timeColumn{&d.dueAt}, &d.first); err != nil {
 			return err
 		}
 		found[endpoint] = append(found[endpoint], d)
@@ -225,7 +229,7 @@ func (w *window) nextLane(lanes [laneReplay + 1][]waiting, now time.Time) int {
 	due := func(lane int) bool { return len(lanes[lane]) > 0 && !lanes[lane][0].dueAt.After(now) }
 	oldest := -1 // of the due retries and replays
 	for lane := laneRetry; lane <= laneReplay; lane++ {
-		if due(lane) && (oldest < 0 || lanes[lane][0].dueAt.Before(lanes[oldest][0].dueAt)) {
+		if due(lane) && !lanes[lane][0].first && (oldest < 0 || lanes[lane][0].dueAt.Before(lanes[oldest][0].dueAt)) {
 			oldest = lane
 		}
 	}
