@@ -279,6 +279,61 @@ func TestADeliveryInFlightWhenOrderBeginsIsFreedLikeOthers(t *testing.T) {
 	})
 }
 
+// A retry may be admitted before its time, which its receiver may have asked for.
+func TestWhatOrderCallsBackIsNotSentBeforeItsTime(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		change(t, b, "UPDATE windows SET grown = 32")
+		ids := tell(t, b, "a", "a")
+		tickets := given(t, b, ids...)
+		first := take(t, b, tickets[0])
+		record(t, b, take(t, b, tickets[1]), failed, retryAt(time.Now().Add(900*time.Millisecond)))
+		early := given(t, b, ids[1])[0]
+		due := time.Now().Add(time.Hour).Truncate(time.Microsecond) // so that it is early for as long as the test takes
+		change(t, b, "UPDATE deliveries SET queued_at = $1 WHERE id = $2", due.UnixMicro(), ids[1])
+		set(t, b, e.ID, order)
+		refused(t, b, early)
+		waitsFor(t, b, ids[1], webhook.WaitOrder)
+		record(t, b, first, ok, delivered)
+		given(t, b)
+		waitsFor(t, b, ids[1], webhook.WaitRetry)
+		same(t, "due", look(t, b, ids[1]).DueAt.Equal(due), true)
+		allDue(t, b)
+		promote(t, b)
+		send(t, b, given(t, b, ids[1]), ok, delivered)
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
+
+func TestAFirstWaitIsKeptWhenOrderComesAndGoes(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 32)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.Options.Retry = webhook.RetryPolicy{Waits: []time.Duration{time.Hour}}
+		b.Reopen(t)
+		ids := tell(t, b, "a", "a", "b")
+		for _, change := range []func(*webhook.Endpoint){order, disorder, order, disorder} {
+			set(t, b, e.ID, change)
+			same(t, "that want a slot", windowOf(t, b, e.ID).WaitingFirst, 0)
+			same(t, "windows looked at before anything is due", promote(t, b), 0)
+			b.CheckWindows(t)
+		}
+		for _, id := range ids {
+			waitsFor(t, b, id, webhook.WaitRetry)
+		}
+		allDue(t, b)
+		promote(t, b)
+		for _, ticket := range given(t, b, ids[:2]...) { // its window is 2 wide
+			same(t, "trigger", take(t, b, ticket).Trigger, webhook.TriggerFirst)
+		}
+	})
+}
+
 // The probe of a half-open breaker may be called back: it waits for the retry of
 // the one before it, and another probe must follow.
 func TestAProbeThatOrderCallsBackMakesWayForAnother(t *testing.T) {

@@ -117,11 +117,15 @@ func (b *batch) releaseBlocked(ctx context.Context) error {
 	return nil
 }
 
+// unblocked is the lane of a delivery that is not blocked any more: laneFirst
+// holds first attempts, and of these only what is due.
+const unblocked = "CASE WHEN attempts > 0 OR due_at > ? THEN 1 ELSE 0 END"
+
 // letGo moves those blocked deliveries that where describes to the lane in
 // which they would be without an order. One may be blocked although it is
 // being sent: order was switched on meanwhile.
 func (b *batch) letGo(ctx context.Context, where func(*text)) error {
-	t := new(text).add("UPDATE deliveries SET lane = CASE WHEN attempts > 0 THEN 1 ELSE 0 END WHERE lane = 3 AND ")
+	t := new(text).add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
 	where(t)
 	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var endpointID string
@@ -157,19 +161,19 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	if n := w.Used + w.WaitingFirst + w.WaitingAgain + w.WaitingBlocked; n > maxReordered {
 		return webhook.Conflict(fmt.Sprintf("the endpoint has %d unfinished deliveries: order can be switched on while there are at most %d", n, maxReordered))
 	}
-	unfinished := "SELECT id, event_id, sequence FROM deliveries WHERE endpoint_id = $1 AND replay_of = '' AND sequence > 0 AND "
-	_, err := b.tx.ExecContext(ctx, `UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3
-			WHEN lane <> 3 THEN lane WHEN attempts > 0 THEN 1 ELSE 0 END
+	now := micros(b.now)
+	unfinished := "SELECT id, event_id, sequence FROM deliveries WHERE endpoint_id = ? AND replay_of = '' AND sequence > 0 AND "
+	t := new(text).add("UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3 WHEN lane <> 3 THEN lane ELSE "+unblocked+` END
 		FROM (SELECT d.id, e.subject, ROW_NUMBER() OVER (PARTITION BY e.subject ORDER BY d.sequence) AS place
 			FROM (`+unfinished+"due_at IS NOT NULL UNION ALL "+unfinished+`queued_at IS NOT NULL) AS d
 			JOIN events e ON e.id = d.event_id WHERE e.subject <> '') AS v
-		WHERE deliveries.id = v.id`, w.EndpointID)
-	if err != nil {
+		WHERE deliveries.id = v.id`, now, w.EndpointID, w.EndpointID)
+	if _, err := t.exec(ctx, b.tx); err != nil {
 		return fmt.Errorf("put unfinished deliveries in order: %w", err)
 	}
-	t := new(text).add("UPDATE deliveries SET state = 'pending', due_at = 0, "+takenBack+
-		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id", w.EndpointID)
-	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	t = new(text).add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
+		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id", now, w.EndpointID)
+	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		w.leave(id)
