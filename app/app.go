@@ -160,6 +160,7 @@ func (a *App) openQueue(ctx context.Context) error {
 func (a *App) openLedger(ctx context.Context) error {
 	options := ledgerOptions(a.config, a.log)
 	options.Admitted = a.admission.Admit
+	options.DeliveriesMade = a.ingestMetrics.DeliveriesMade
 	options.OrderMoved = a.orderMetrics.moved
 	if err := prepareSchema(ctx, options); err != nil {
 		return a.adviseLedger(err)

@@ -6,9 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ledgerhook/ingest"
 	"ledgerhook/orders"
-	"ledgerhook/webhook"
 )
 
 const ordersEvery = 15 * time.Second
@@ -18,14 +16,13 @@ const ordersEvery = 15 * time.Second
 type orderMetrics struct {
 	orders      *prometheus.GaugeVec
 	transitions *prometheus.CounterVec
-	made        *ingest.Metrics // counts deliveries
 }
 
 // fromNone labels the making of an order.
 const fromNone = "none"
 
-func newOrderMetrics(reg prometheus.Registerer, made *ingest.Metrics) *orderMetrics {
-	m := &orderMetrics{made: made,
+func newOrderMetrics(reg prometheus.Registerer) *orderMetrics {
+	m := &orderMetrics{
 		orders: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_orders",
 			Help: "Orders by status."}, []string{"status"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_order_transitions_total",
@@ -41,14 +38,12 @@ func newOrderMetrics(reg prometheus.Registerer, made *ingest.Metrics) *orderMetr
 	return m
 }
 
-// moved counts an order that was made or has changed its status, and the
-// deliveries of its notification.
-func (m *orderMetrics) moved(from, to orders.Status, deliveries int) {
+// moved counts an order that was made or has changed its status.
+func (m *orderMetrics) moved(from, to orders.Status) {
 	if from == "" {
 		from = fromNone
 	}
 	m.transitions.WithLabelValues(string(from), string(to)).Inc()
-	m.made.DeliveriesMade(webhook.CashoutOrderUpdated, webhook.TriggerFirst, deliveries)
 }
 
 // watchOrders keeps the number of orders by status.

@@ -185,7 +185,6 @@ func (a *Internal) retryDelivery(w http.ResponseWriter, r *http.Request) error {
 	status := http.StatusOK
 	if newID != "" {
 		status = http.StatusAccepted
-		a.Metrics.created(r.Context(), a.Deliveries, newID)
 	} else {
 		newID = id
 	}

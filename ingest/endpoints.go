@@ -295,7 +295,6 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return errs[0]
 	}
 	made := answers[0]
-	a.Metrics.created(r.Context(), a.Deliveries, made.DeliveryIDs[0])
 	a.acted(r.Context(), "endpoint.test", e.ID, made.EventID)
 	return web.WriteJSON(w, http.StatusAccepted, struct {
 		EventID    string `json:"eventId"`

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +35,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		lastAccepted: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_ingest_last_accepted_timestamp_seconds",
 			Help: "When the last event was accepted."}, []string{"source"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_created_total",
-			Help: "Deliveries that were made."}, []string{"webhook_type", "trigger"}),
+			Help: "Deliveries that this process made."}, []string{"webhook_type", "trigger"}),
 		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_audit_write_failures_total",
 			Help: "Acts that could not be written into the audit log."}),
 		refusalsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_ingest_refusals_dropped_total",
@@ -49,7 +48,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 				m.requests.WithLabelValues(string(t.Type), result)
 			}
 		}
-		for _, trigger := range []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerTest} {
+		for _, trigger := range []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerReplay, webhook.TriggerTest} {
 			m.deliveries.WithLabelValues(string(t.Type), string(trigger))
 		}
 	}
@@ -75,10 +74,10 @@ func (m *Metrics) accepted(e delivery.NewEvent, a delivery.Appended, began time.
 	}
 	m.requests.WithLabelValues(from, "accepted").Inc()
 	m.lastAccepted.WithLabelValues(from).SetToCurrentTime()
-	m.DeliveriesMade(e.Event.Type, webhook.TriggerFirst, len(a.DeliveryIDs))
 }
 
-// DeliveriesMade counts n deliveries that were made of an event.
+// DeliveriesMade counts n deliveries that this process made; it is meant for
+// the ledger, which knows of all.
 func (m *Metrics) DeliveriesMade(t webhook.Type, trigger webhook.Trigger, n int) {
 	m.deliveries.WithLabelValues(string(t), string(trigger)).Add(float64(n))
 }
@@ -93,13 +92,6 @@ func (m *Metrics) refused(webhookType string, began time.Time, err error) error 
 	m.requests.WithLabelValues(from, result).Inc()
 	m.duration.WithLabelValues(from).Observe(time.Since(began).Seconds())
 	return err
-}
-
-// created counts one delivery that an operator made.
-func (m *Metrics) created(ctx context.Context, d Deliveries, id string) {
-	if made, err := d.Delivery(ctx, id); err == nil {
-		m.DeliveriesMade(made.Type, made.Trigger, 1)
-	}
 }
 
 // AuditFailed counts an act that could not be written into the audit log.

@@ -424,6 +424,12 @@ type newDelivery struct {
 	probe   bool
 }
 
+// kind is what deliveries that were made are told by.
+type kind struct {
+	typ     webhook.Type
+	trigger webhook.Trigger
+}
+
 // lineUp keeps events of ordered endpoints behind deliveries that are still to
 // be adopted: they wait with these, without endpoint, and are adopted in their
 // turn. An event that other endpoints get, too, could be adopted by the wrong
@@ -550,7 +556,11 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 	t := new(text).add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
 		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
 		last_outcome, last_status, last_class, created_at, finished_at, subject) VALUES `)
+	if b.made == nil {
+		b.made = map[kind]int{}
+	}
 	for _, d := range made {
+		b.made[kind{d.Type, d.Trigger}]++
 		if d.Trigger != webhook.TriggerTest {
 			b.count(d.PartnerCode, factCreated, 1)
 		}

@@ -67,6 +67,7 @@ func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
 			t.Errorf("after the bad batch: %v", err)
 		}
 		same(t, "delivery", look(t, b, job.Delivery.ID).State, webhook.Delivered)
+		same(t, "told of", b.Made()["TopupCard first"], b.Count(t, "SELECT COUNT(*) FROM deliveries"))
 		b.CheckWindows(t)
 	})
 }

@@ -34,8 +34,9 @@ type Ledger struct {
 
 	horizon horizon
 
-	retry      webhook.RetryPolicy
-	orderMoved func(from, to orders.Status, deliveries int)
+	retry          webhook.RetryPolicy
+	deliveriesMade func(t webhook.Type, trigger webhook.Trigger, n int)
+	orderMoved     func(from, to orders.Status)
 }
 
 // Options say where the ledger is and who hears of admitted deliveries.
@@ -49,10 +50,14 @@ type Options struct {
 	// Admitted is told of deliveries that were given a slot, after their
 	// commit. It must not block. Nil: nobody listens.
 	Admitted func([]delivery.Ticket)
+	// DeliveriesMade is told of the deliveries that this process made, n of
+	// one type and trigger, after their commit. It must not block. Nil: nobody
+	// listens.
+	DeliveriesMade func(t webhook.Type, trigger webhook.Trigger, n int)
 	// OrderMoved is told of each order that this process made (from is empty)
-	// and of each change of a status, with the number of its notification's
-	// deliveries, after the commit. It must not block. Nil: nobody listens.
-	OrderMoved func(from, to orders.Status, deliveries int)
+	// and of each change of a status, after the commit. It must not block.
+	// Nil: nobody listens.
+	OrderMoved func(from, to orders.Status)
 }
 
 // Open connects to the ledger and checks that its schema is this program's.
@@ -69,8 +74,11 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if admitted == nil {
 		admitted = func([]delivery.Ticket) {}
 	}
+	if l.deliveriesMade = o.DeliveriesMade; l.deliveriesMade == nil {
+		l.deliveriesMade = func(webhook.Type, webhook.Trigger, int) {}
+	}
 	if l.orderMoved = o.OrderMoved; l.orderMoved == nil {
-		l.orderMoved = func(orders.Status, orders.Status, int) {}
+		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
 	l.writer = startWriter(l, admitted)
 	l.claims = l.writer

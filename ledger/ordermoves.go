@@ -59,7 +59,7 @@ func (l *Ledger) alterOrder(ctx context.Context, op *orderOp) (o orders.Order, c
 // did: the payout mark is none, and has no event.
 func (l *Ledger) orderDone(op *operation) {
 	if op.append != nil {
-		l.orderMoved(op.order.from, op.order.order.Status, len(op.append.result.DeliveryIDs))
+		l.orderMoved(op.order.from, op.order.order.Status)
 	}
 }
 

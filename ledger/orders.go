@@ -53,7 +53,7 @@ func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders
 		return o, false, err
 	}
 	if stored.ID == o.ID {
-		l.orderMoved("", stored.Status, 0)
+		l.orderMoved("", stored.Status)
 	}
 	return stored, stored.ID == o.ID, sameCreate(stored, o.Fingerprint)
 }

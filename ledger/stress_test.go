@@ -57,6 +57,11 @@ func TestTwoProcessesGetAlongUnderLoad(t *testing.T) {
 	s.finish()
 	b.CheckWindows(t)
 	b.CheckAttempts(t)
+	told := 0
+	for _, n := range b.Made() {
+		told += n
+	}
+	same(t, "deliveries told of", told, b.Count(t, "SELECT COUNT(*) FROM deliveries"))
 	same(t, "unfinished", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE finished_at = 0"), 0)
 	t.Logf("%d deliveries, %d attempts; %d batches were run again item by item",
 		b.Count(t, "SELECT COUNT(*) FROM deliveries"), b.Count(t, "SELECT COUNT(*) FROM attempts"), again.Load())

@@ -221,7 +221,8 @@ func lost(err error) bool {
 	return webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err)
 }
 
-// transact runs ops in one transaction of their own, then hands the tickets on.
+// transact runs ops in one transaction of their own, then tells what it made
+// and hands the tickets on.
 func (w *writer) transact(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
@@ -234,6 +235,9 @@ func (w *writer) transact(ops []*operation) error {
 		return err
 	}
 	w.followUp = append(w.followUp, b.followUp...)
+	for k, n := range b.made {
+		w.ledger.deliveriesMade(k.typ, k.trigger, n)
+	}
 	if len(b.tickets) > 0 {
 		w.admitted(b.tickets)
 	}
@@ -259,6 +263,7 @@ type batch struct {
 	orders  []*operation
 
 	facts    map[fact]int
+	made     map[kind]int     // deliveries
 	freed    []subject        // whose next delivery may go
 	busy     map[subject]bool // that have unfinished deliveries
 	notes    []partners.AuditEntry

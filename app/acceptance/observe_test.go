@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,11 +18,7 @@ func TestMetricsShowIngestDeliveryAndQueue(t *testing.T) {
 		p := stage.NewPartner(g, "acme", stage.TakeAll)
 		stage.PostAll(g, p.Code, 7)
 		g.Await(p.Code, deadline)
-		a, err := g.Call("GET", "/metrics", nil)
-		if err != nil || a.Status != http.StatusOK {
-			t.Fatalf("%d, %v", a.Status, err)
-		}
-		metrics := string(a.Body)
+		metrics := metricsOf(t, g)
 		for _, want := range []string{
 			`ledgerhook_ingest_requests_total{result="accepted",source="TopupCard"} 7`,
 			`ledgerhook_ingest_request_duration_seconds_count{source="TopupCard"} 7`,
@@ -49,6 +46,38 @@ func TestMetricsShowIngestDeliveryAndQueue(t *testing.T) {
 		}
 		if public, err := http.Get(g.Public + "/metrics"); err != nil || public.StatusCode != http.StatusNotFound {
 			t.Errorf("the public listener answers /metrics with %v, %v", public, err)
+		}
+	})
+}
+
+func metricsOf(t *testing.T, g *stage.Gateway) string {
+	t.Helper()
+	a, err := g.Call("GET", "/metrics", nil)
+	if err != nil || a.Status != http.StatusOK {
+		t.Fatalf("%d, %v", a.Status, err)
+	}
+	return string(a.Body)
+}
+
+func TestMetricsCountDeliveriesByWhatMadeThem(t *testing.T) {
+	both(t, func(t *testing.T, g *stage.Gateway) {
+		g.Start()
+		p := stage.NewPartner(g, "acme", stage.TakeAll)
+		stage.PostAll(g, p.Code, 2)
+		sent := g.Await(p.Code, deadline)
+		g.Must("POST", "/internal/v1/deliveries/"+sent[0].DeliveryID+"/retry", nil, http.StatusAccepted, nil)
+		g.Must("POST", "/internal/v1/endpoints/"+p.Endpoint+"/test", nil, http.StatusAccepted, nil)
+		g.Must("POST", "/internal/v1/replays", map[string]any{"filter": map[string]any{"state": "delivered", "reference": sent[1].EventID}, "reason": "test"},
+			http.StatusCreated, nil)
+		made := func(trigger, webhookType string, n int) string {
+			return fmt.Sprintf("\nledgerhook_deliveries_created_total{trigger=%q,webhook_type=%q} %d\n", trigger, webhookType, n)
+		}
+		stage.Eventually(t, deadline, "the replay is counted", func() bool { return strings.Contains(metricsOf(t, g), made("replay", "TopupCard", 1)) })
+		metrics := metricsOf(t, g)
+		for _, want := range []string{made("first", "TopupCard", 2), made("manual", "TopupCard", 1), made("test", "CreateCard", 1)} {
+			if !strings.Contains(metrics, want) {
+				t.Errorf("/metrics lacks %s", want)
+			}
 		}
 	})
 }

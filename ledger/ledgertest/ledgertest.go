@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ type Bench struct {
 
 	mu      sync.Mutex
 	tickets []delivery.Ticket
+	made    map[string]int // deliveries, by type and trigger
 }
 
 // New opens a migrated, empty ledger of one kind and closes it with the test.
@@ -72,8 +74,9 @@ func NewFresh(t *testing.T, driver string) *Bench {
 
 func open(t *testing.T, driver string, o ledger.Options) *Bench {
 	t.Helper()
-	b := &Bench{Options: o}
+	b := &Bench{Options: o, made: map[string]int{}}
 	b.Options.Admitted = b.admitted
+	b.Options.DeliveriesMade = b.deliveriesMade
 	b.Reopen(t)
 	var err error
 	if driver == "postgres" {
@@ -154,6 +157,20 @@ func (b *Bench) Tickets() []delivery.Ticket {
 	tickets := b.tickets
 	b.tickets = nil
 	return tickets
+}
+
+func (b *Bench) deliveriesMade(t webhook.Type, trigger webhook.Trigger, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.made[string(t)+" "+string(trigger)] += n
+}
+
+// Made counts the deliveries that the ledger told of, by type and trigger, as
+// in "TopupCard first".
+func (b *Bench) Made() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.made)
 }
 
 // Partner stores a partner with one active secret.
