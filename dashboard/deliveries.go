@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,7 +141,11 @@ func (s *surface) deliveriesPage(w http.ResponseWriter, r *http.Request, q *requ
 		}
 	}
 	search.Scope, search.Cursor, search.Limit = q.scope(), cursor, deliveriesPageSize
-	page := recall(r.Context(), s.memory, "deliveries/"+q.Locale+"/"+search.Scope.Partner()+"/"+cursor+"/"+typed, func(ctx context.Context) (p searchedPage, err error) {
+	name := "" // only what a tab leads to is remembered: anybody can type searches without end
+	if cursor == "" && slices.ContainsFunc(v.Tabs, func(t tab) bool { return t.Current }) {
+		name = "deliveries/" + q.Locale + "/" + search.Scope.Partner() + "/" + typed
+	}
+	page := recall(r.Context(), s.memory, name, func(ctx context.Context) (p searchedPage, err error) {
 		p.DeliveryPage, err = s.Ledger.SearchDeliveries(ctx, search)
 		for _, d := range p.Items {
 			p.rows = append(p.rows, q.deliveryRow(d))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -22,7 +24,14 @@ type fact[T any] struct {
 // memory keeps the last known values of this process.
 type memory struct {
 	mu     sync.Mutex
-	values map[string]remembered
+	values map[remembering]remembered
+}
+
+// remembering is what a value is remembered under. Parts of a name are typed
+// by whoever asks, so two kinds of values never meet under one.
+type remembering struct {
+	kind reflect.Type
+	name string
 }
 
 type remembered struct {
@@ -30,18 +39,22 @@ type remembered struct {
 	at    time.Time
 }
 
-// maxRemembered bounds the memory; the oldest half goes when it is reached.
-const maxRemembered = 4096
+// maxRemembered bounds the memory. When it is reached, what is older than a
+// minute goes, or anything if nothing is.
+const maxRemembered = 1024
 
-func newMemory() *memory { return &memory{values: map[string]remembered{}} }
+func newMemory() *memory { return &memory{values: map[remembering]remembered{}} }
 
-// recall reads a value, and falls back on the last one of the same key when
-// that fails or does not answer before ctx ends.
-func recall[T any](ctx context.Context, m *memory, key string, read func(context.Context) (T, error)) fact[T] {
+// recall reads a value, and falls back on the last one of the same name when
+// that fails or does not answer before ctx ends. Without a name nothing is
+// remembered: for what everybody asks for once, in words of his own.
+func recall[T any](ctx context.Context, m *memory, name string, read func(context.Context) (T, error)) fact[T] {
 	value, err := patiently(ctx, read)
-	now := time.Now()
+	now, key := time.Now(), remembering{reflect.TypeFor[T](), name}
 	if err == nil {
-		m.put(key, remembered{value, now})
+		if name != "" {
+			m.put(key, remembered{value, now})
+		}
 		return fact[T]{Value: value, At: now, Known: true, Fresh: true}
 	}
 	f := fact[T]{Err: err}
@@ -51,6 +64,13 @@ func recall[T any](ctx context.Context, m *memory, key string, read func(context
 	return f
 }
 
+// forget forgets the last value of a name.
+func forget[T any](m *memory, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.values, remembering{reflect.TypeFor[T](), name})
+}
+
 // listed is a page of a list, newest first unless it says otherwise.
 type listed[T any] struct {
 	Found []T
@@ -58,8 +78,8 @@ type listed[T any] struct {
 }
 
 // recallList is recall of a page of a list.
-func recallList[T any](ctx context.Context, m *memory, key string, read func(context.Context) ([]T, string, error)) fact[listed[T]] {
-	return recall(ctx, m, key, func(ctx context.Context) (l listed[T], err error) {
+func recallList[T any](ctx context.Context, m *memory, name string, read func(context.Context) ([]T, string, error)) fact[listed[T]] {
+	return recall(ctx, m, name, func(ctx context.Context) (l listed[T], err error) {
 		l.Found, l.next, err = read(ctx)
 		return l, err
 	})
@@ -91,14 +111,14 @@ func patiently[T any](ctx context.Context, read func(context.Context) (T, error)
 	}
 }
 
-func (m *memory) get(key string) (remembered, bool) {
+func (m *memory) get(key remembering) (remembered, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.values[key]
 	return r, ok
 }
 
-func (m *memory) put(key string, r remembered) {
+func (m *memory) put(key remembering, r remembered) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.values) >= maxRemembered {
@@ -112,11 +132,25 @@ func (m *memory) put(key string, r remembered) {
 	m.values[key] = r
 }
 
-// together runs every read at once and waits for all of them.
+// together runs every read at once and waits for all of them. A panic of one
+// goes on where together was called, so that it ends the request alone.
 func together(reads ...func()) {
 	var wait sync.WaitGroup
+	panicked := make(chan any, len(reads))
 	for _, read := range reads {
-		wait.Go(read)
+		wait.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					panicked <- fmt.Sprintf("%v\n%s", v, debug.Stack())
+				}
+			}()
+			read()
+		})
 	}
 	wait.Wait()
+	select {
+	case v := <-panicked:
+		panic(v)
+	default:
+	}
 }

@@ -3,10 +3,17 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
 )
 
 func TestWhatCannotBeReadIsWhatWasLastKnownAndNeverZero(t *testing.T) {
@@ -51,10 +58,55 @@ func TestAReadThatDoesNotEndHoldsNoPage(t *testing.T) {
 	})
 }
 
+func TestTwoKindsOfValuesNeverMeetUnderOneName(t *testing.T) {
+	m := newMemory()
+	recall(t.Context(), m, "n", func(context.Context) (string, error) { return "seven", nil })
+	if f := recall(t.Context(), m, "n", func(context.Context) (int, error) { return 0, errors.New("gone") }); f.Known {
+		t.Errorf("a word is remembered as the number %d", f.Value)
+	}
+	if f := recall(t.Context(), m, "n", func(context.Context) (string, error) { return "", errors.New("gone") }); f.Value != "seven" {
+		t.Errorf("the word is %q", f.Value)
+	}
+	forget[string](m, "n")
+	if len(m.values) != 0 {
+		t.Errorf("still remembered: %v", m.values)
+	}
+}
+
+func TestAPanicOfOneReadReachesWhoAsked(t *testing.T) {
+	var others atomic.Int32
+	defer func() {
+		if v := recover(); !strings.Contains(fmt.Sprint(v), "boom") || others.Load() != 2 {
+			t.Errorf("recovered %v after %d other reads", v, others.Load())
+		}
+	}()
+	together(func() { others.Add(1) }, func() { panic("boom") }, func() { others.Add(1) })
+}
+
+// Whoever asks for what nobody else asks for fills no memory with it.
+func TestWhatAnybodyCanMakeUpIsNotRemembered(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	c := s.signIn(t, "acme", partners.RoleViewer)
+	ask(t, c, "GET", s.portal.URL+"/portal/deliveries", nil)
+	known := len(s.memory.values)
+	for _, path := range []string{"?q=state:any+until:2026-11-28T10:00:01", "?q=tp_1", "?cursor=" + webhook.NewID(webhook.DeliveryPrefix)} {
+		if resp, _ := ask(t, c, "GET", s.portal.URL+"/portal/deliveries"+path, nil); resp.StatusCode != 200 {
+			t.Errorf("%s: status %d", path, resp.StatusCode)
+		}
+	}
+	for i := range 3 {
+		ask(t, &http.Client{Transport: withCookie{fmt.Sprint("ledgerhook_portal=made up ", i)}}, "GET", s.portal.URL+"/portal/login", nil)
+	}
+	if n := len(s.memory.values); n != known {
+		t.Errorf("%d more values are remembered", n-known)
+	}
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	m := newMemory()
 	for i := range 3 * maxRemembered {
-		m.put(strconv.Itoa(i), remembered{i, time.Now()})
+		m.put(remembering{name: strconv.Itoa(i)}, remembered{i, time.Now()})
 	}
 	if len(m.values) > maxRemembered {
 		t.Errorf("%d values", len(m.values))

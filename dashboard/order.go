@@ -48,9 +48,9 @@ func (s *surface) orderPage(w http.ResponseWriter, r *http.Request, q *request) 
 }
 
 func (s *surface) showOrder(w http.ResponseWriter, r *http.Request, q *request, status int, v orderView) error {
-	id := r.PathValue("id")
-	if webhook.CheckID("id", webhook.OrderPrefix, id) != nil {
-		return webhook.NotFound("order", id)
+	id, err := pathID(r, "order", webhook.OrderPrefix)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
 	defer cancel()

@@ -41,6 +41,9 @@ func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *reques
 	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
 	defer cancel()
 	cursor := r.URL.Query().Get("cursor")
+	if cursor != "" && partners.CheckCode(cursor) != nil {
+		return webhook.Invalid("cursor", "must be the code of a partner, from the link to the next page")
+	}
 	together(
 		func() {
 			v.Partners = recallList(ctx, s.memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {

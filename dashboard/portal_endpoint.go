@@ -173,18 +173,22 @@ func (q *request) endpointDone(r *http.Request) string {
 var doneBefore = words("This was done already: the form was sent before. Nothing was done twice.")
 
 // endpointAt is the endpoint of the path, if it is the partner's own.
-func (s *surface) endpointAt(ctx context.Context, r *http.Request, q *request) (webhook.Endpoint, error) {
-	id := r.PathValue("id")
-	if webhook.CheckID("id", webhook.EndpointPrefix, id) != nil {
-		return webhook.Endpoint{}, webhook.NotFound("endpoint", id)
+func (s *surface) endpointAt(ctx context.Context, r *http.Request, q *request) (e webhook.Endpoint, err error) {
+	id, err := pathID(r, "endpoint", webhook.EndpointPrefix)
+	if err != nil {
+		return e, err
 	}
 	return s.Ledger.EndpointIn(ctx, q.scope(), id)
 }
 
 func (s *surface) endpointPage(w http.ResponseWriter, r *http.Request, q *request) error {
+	id, err := pathID(r, "endpoint", webhook.EndpointPrefix)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
 	defer cancel()
-	key := "endpoint/" + q.User.PartnerCode + "/" + r.PathValue("id")
+	key := "endpoint/" + q.User.PartnerCode + "/" + id
 	v := endpointView{Form: newFormToken(), Types: plain(webhook.Types), Done: q.endpointDone(r)}
 	together(
 		func() {
@@ -198,7 +202,7 @@ func (s *surface) endpointPage(w http.ResponseWriter, r *http.Request, q *reques
 		},
 		func() {
 			v.History = recall(ctx, s.memory, key+"/history", func(ctx context.Context) ([]activityRow, error) {
-				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: r.PathValue("id"), PartnerCode: q.User.PartnerCode, Limit: endpointHistory})
+				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: q.User.PartnerCode, Limit: endpointHistory})
 				return q.activityRows(found), err
 			})
 		},

@@ -48,9 +48,9 @@ var replayDone = map[string]string{
 }
 
 func (s *surface) replayPage(w http.ResponseWriter, r *http.Request, q *request) error {
-	id := r.PathValue("id")
-	if webhook.CheckID("id", webhook.ReplayPrefix, id) != nil {
-		return webhook.NotFound("replay", id)
+	id, err := pathID(r, "replay", webhook.ReplayPrefix)
+	if err != nil {
+		return err
 	}
 	done := r.URL.Query().Get("done")
 	v := replayView{Twice: done == "again"}

@@ -111,7 +111,8 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 		found   bool
 	}
 	hash := partners.HashPageToken(token)
-	who := recall(ctx, s.memory, "session/"+string(hash), func(ctx context.Context) (known, error) {
+	name := "session/" + string(hash)
+	who := recall(ctx, s.memory, name, func(ctx context.Context) (known, error) {
 		session, person, found, err := s.Ledger.Session(ctx, hash, q.Now)
 		return known{session, person, found}, err
 	})
@@ -124,7 +125,11 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 		}
 		q.stale = true
 	}
-	if who.Value.found && who.Value.session.Live(q.Now) && who.Value.person.IsOperator() == (s.name == opsSurface) {
+	if !who.Value.found {
+		forget[known](s.memory, name) // anybody can make up a cookie
+		return nil
+	}
+	if who.Value.session.Live(q.Now) && who.Value.person.IsOperator() == (s.name == opsSurface) {
 		q.Session, q.User = who.Value.session, who.Value.person
 	}
 	return nil
@@ -208,6 +213,16 @@ func (s *surface) toSignIn(w http.ResponseWriter, r *http.Request, q *request) e
 	}
 	http.Redirect(w, r, target, http.StatusSeeOther)
 	return nil
+}
+
+// pathID is the id in the path, which begins with prefix; NotFound if it cannot
+// be that of a thing.
+func pathID(r *http.Request, thing, prefix string) (string, error) {
+	id := r.PathValue("id")
+	if webhook.CheckID("id", prefix, id) != nil {
+		return "", webhook.NotFound(thing, id)
+	}
+	return id, nil
 }
 
 // localTarget is where a form may lead to: a path of this surface, else its

@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,5 +165,63 @@ func TestEveryFormsAddressLiesBelowAPage(t *testing.T) {
 				t.Errorf("%s belongs to %v %v", rt.pattern, page, err)
 			}
 		}
+	}
+}
+
+// What nobody's page can lead to is refused as what it is, in every place where
+// it can stand, and shows nothing of anything else.
+func TestWhatCannotBeAnIDOrATextIsNoFaultOfOurs(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		b.Partner(t, "acme")
+		ops := &surface{Dashboard: s.Dashboard, name: opsSurface, base: "/ops"}
+		portal := &surface{Dashboard: s.Dashboard, name: portalSurface, base: "/portal"}
+		for _, who := range []struct {
+			client *http.Client
+			base   string
+			routes []route
+		}{
+			{s.signIn(t, "", partners.RoleAdmin), s.ops.URL, ops.opsRoutes()},
+			{s.signIn(t, "acme", partners.RoleAdmin), s.portal.URL, portal.portalRoutes()},
+		} {
+			for _, rt := range who.routes {
+				method, path, _ := strings.Cut(strings.TrimSuffix(rt.pattern, "{$}"), " ")
+				if streams(rt.pattern) || slices.Contains([]string{"/logout", "/account/password", "/account/totp/off"}, strings.TrimPrefix(path, "/"+strings.Split(path, "/")[1])) {
+					continue // signs out, or asks for a password, of which these people have none
+				}
+				for _, odd := range []string{"%00", "%FF", "x%2Fhistory", "windows"} {
+					at := who.base + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, odd)
+					text, _ := url.PathUnescape(odd)
+					form := url.Values{}
+					for _, name := range []string{"form", "reason", "role", "type", "url", "name", "username", "password", "current", "partner", "text", "references", "id"} {
+						form.Set(name, text)
+					}
+					query := ""
+					for _, name := range []string{"q", "cursor", "after", "partner", "actor", "action", "target", "ref", "id", "newest"} {
+						query += "&" + name + "=" + odd
+					}
+					if resp, body := ask(t, who.client, method, at+"?"+query[1:], form); resp.StatusCode >= 500 {
+						t.Errorf("%s with %s: %d %.400s", rt.pattern, odd, resp.StatusCode, body)
+					}
+				}
+			}
+		}
+	})
+}
+
+// An id that another page's memory could be kept under is no such endpoint.
+func TestAnEndpointsPageIsAskedForByItsIDAlone(t *testing.T) {
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	c := s.signIn(t, "acme", partners.RoleViewer)
+	for range 2 {
+		for _, id := range []string{"x", "x%2Fhistory"} {
+			if resp, _ := ask(t, c, "GET", s.portal.URL+"/portal/endpoints/"+id, nil); resp.StatusCode != http.StatusNotFound {
+				t.Errorf("%s: status %d", id, resp.StatusCode)
+			}
+		}
+	}
+	if len(s.memory.values) > 1 { // the session
+		t.Errorf("remembered: %v", s.memory.values)
 	}
 }

@@ -265,6 +265,13 @@ func (d dialect) gone(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || d.driver == postgresDriver && !errors.Is(err, sql.ErrNoRows)
 }
 
+// notText reports whether err refuses bytes that are not UTF-8, or NUL, which
+// PostgreSQL takes in no text.
+func notText(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "22021"
+}
+
 // isUnique reports whether err is a violated unique or primary key.
 func isUnique(err error) bool {
 	var pg *pgconn.PgError

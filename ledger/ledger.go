@@ -162,11 +162,15 @@ func (l *Ledger) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	return nil
 }
 
-// broken marks err as Unavailable if it is the database that is gone, not the
-// statement that is wrong.
+// broken marks err as Unavailable if it is the database that is gone, and as
+// Invalid if it was asked for what no text can be, not for a statement that is
+// wrong.
 func (l *Ledger) broken(err error) error {
 	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
 		return err
+	}
+	if notText(err) {
+		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
 	}
 	if !errors.Is(err, errRow) && l.gone(err) {
 		return l.unavailable(err)

@@ -20,6 +20,9 @@ func CheckText(field, s string) error {
 	if utf8.RuneCountInString(s) > maxText {
 		return webhook.Invalid(field, fmt.Sprintf("must be at most %d characters", maxText))
 	}
+	if !utf8.ValidString(s) {
+		return webhook.Invalid(field, "must be text in UTF-8")
+	}
 	for _, c := range s {
 		if c < 0x20 || c == 0x7f {
 			return webhook.Invalid(field, "must not hold control characters")
