@@ -41,9 +41,10 @@
   // Parts marked data-live are fetched anew when something has changed, but
   // not while somebody is in the middle of one.
   const busy = part => part.contains(document.activeElement) || !getSelection().isCollapsed || part.querySelector("details[open]");
-  let fetching = false, again = false, last = 0;
+  let fetching = false, again = false, last = Date.now();
   const refresh = async () => {
-    if (fetching || document.hidden) { again = true; return; }
+    if (document.hidden) return; // whoever looks again hears of it then
+    if (fetching) { again = true; return; }
     fetching = true; again = false;
     try {
       await new Promise(done => setTimeout(done, Math.max(0, 2000 - (Date.now() - last))));
@@ -58,24 +59,33 @@
       }
     } catch { /* the next change tries again */ }
     last = Date.now(); fetching = false;
-    if (again && !document.hidden) refresh();
+    if (again) refresh();
   };
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && again) refresh(); });
+
+  // A page listens only while it is seen: a browser has few connections for
+  // all its tabs. The first it hears is how things stand, which may be newer
+  // than the page.
+  const listen = (address, name, heard) => {
+    let stream = null;
+    const turn = () => {
+      if (document.hidden) { stream?.close(); stream = null; return; }
+      if (stream) return;
+      stream = new EventSource(address);
+      stream.addEventListener(name, heard);
+    };
+    document.addEventListener("visibilitychange", turn);
+    turn();
+  };
   if (document.querySelector("[data-live]")) {
-    const stream = new EventSource(root.dataset.base + "/live");
-    let first = true;
-    stream.addEventListener("change", () => { if (first) first = false; else refresh(); });
-    if (document.querySelector("[data-live='often']")) setInterval(refresh, 5000);
+    listen(root.dataset.base + "/live", "change", refresh);
+    setInterval(() => { if (document.querySelector("[data-live='often']")) refresh(); }, 5000);
   }
 
   // "12 new": a link that appears above a list; rows never move by themselves.
-  all("[data-news]").forEach(link => {
-    const stream = new EventSource(link.dataset.news);
-    stream.addEventListener("new", event => {
-      link.hidden = event.data === "0";
-      link.textContent = link.dataset.text.replace("%s", event.data);
-    });
-  });
+  all("[data-news]").forEach(link => listen(link.dataset.news, "new", event => {
+    link.hidden = event.data === "0";
+    link.textContent = link.dataset.text.replace("%s", event.data);
+  }));
 
   // Keys.
   const rows = () => [...all("tbody tr")].filter(r => r.querySelector("a[href]"));
