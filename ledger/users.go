@@ -119,11 +119,12 @@ func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by par
 		if err := change(&p); err != nil {
 			return err
 		}
+		before := len(admins)
 		delete(admins, id)
 		if p.Role == partners.RoleAdmin && !p.Disabled {
 			admins[id] = true
 		}
-		if len(admins) == 0 {
+		if before > 0 && len(admins) == 0 {
 			return webhook.Conflict("this is the last admin: make somebody else an admin first")
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE people SET name = $2, email = $3, role = $4, disabled = $5 WHERE id = $1", id, p.Name, p.Email, string(p.Role), p.Disabled)

@@ -228,6 +228,26 @@ func TestTheLastAdminCannotBeTakenAway(t *testing.T) {
 	})
 }
 
+// A partner that has no admin has none to lose.
+func TestSomebodyOfAPartnerWithoutAnAdminCanBeDisabled(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		eve := person(t, b, "acme", "eve", partners.RoleDeveloper)
+		session := signIn(t, b, eve, time.Now())
+		for _, change := range []func(*partners.Person){
+			func(p *partners.Person) { p.Role = partners.RoleViewer },
+			func(p *partners.Person) { p.Disabled = true },
+		} {
+			if _, err := b.AlterPerson(t.Context(), "acme", eve.ID, byAdmin("person.alter"), func(p *partners.Person) error { change(p); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := b.Person(t.Context(), eve.ID)
+		same(t, "eve", []any{got.Role, got.Disabled, err}, []any{partners.RoleViewer, true, error(nil)})
+		same(t, "the session lives", live(t, b, session, time.Now()), false)
+	})
+}
+
 func TestASessionEnds(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
