@@ -502,6 +502,31 @@ func TestANewPasswordByLink(t *testing.T) {
 	})
 }
 
+func TestALinkOfSomebodyDisabledIsRefused(t *testing.T) {
+	onSQLite(t, func(t *testing.T, h *house) {
+		h.join(t, "", "ann", partners.RoleAdmin)
+		bob := h.join(t, "", "bob", partners.RoleViewer)
+		ops, b := h.browse(t, h.ops), h.browse(t, h.ops)
+		ops.signIn("/ops", "ann")
+		link := func() string {
+			page := ops.want(200, "GET", "/ops/admin", nil)
+			made := ops.want(200, "POST", "/ops/admin/"+bob.ID+"/link", form("form", page.hidden("form")), h.ops.URL+"/ops/invite/")
+			return "/ops/invite/" + linkPattern.FindStringSubmatch(made.text)[2]
+		}
+		choose := form("password", "bob's new words", "again", "bob's new words")
+		before := link()
+		ops.want(303, "POST", "/ops/admin/"+bob.ID+"/disable", form())
+		b.want(410, "POST", before, choose, "This link does not work any more")
+		after := link()
+		b.want(409, "POST", after, choose, "Choose a new password", "This account is disabled. Ask your administrator.")
+		ops.want(303, "POST", "/ops/admin/"+bob.ID+"/enable", form())
+		b.signIn("/ops", "bob") // with the password as it was
+		b.want(410, "GET", before, nil)
+		b.want(303, "POST", after, choose)
+		h.browse(t, h.ops).want(303, "POST", "/ops/login", form("username", "bob", "password", "bob's new words"))
+	})
+}
+
 func TestAnInvitationIsMailedWhereThereIsAMailServer(t *testing.T) {
 	var letters []string
 	h := newHouse(t, ledgertest.New(t, "sqlite"), func(o *dashboard.Options) {

@@ -20,6 +20,7 @@ var problems = map[string]string{
 	"too many failed tries":                                                                                    words("Too many failed tries. Wait a quarter of an hour."),
 	"this is the last admin: make somebody else an admin first":                                                words("This is the last administrator. Make somebody else one first."),
 	"you cannot disable yourself: ask another admin":                                                           words("You cannot disable yourself. Ask another administrator."),
+	"this account is disabled: ask your administrator":                                                         words("This account is disabled. Ask your administrator."),
 	"this link was used already or has expired: ask for a new one":                                             words("This link was used already or has expired. Ask for a new one."),
 	"this was done already: its link was shown once":                                                           words("This was done already, and its link was shown once."),
 	"this form was sent a moment ago and is being worked on: look at what came of it before you send it again": words("This form was sent a moment ago and is being worked on. Look at what came of it before you send it again."),

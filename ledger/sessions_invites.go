@@ -27,8 +27,8 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 	}
 	return l.audited(ctx, by, func(tx *sql.Tx) error {
 		if i.PersonID != "" {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE person_id = $1", i.PersonID); err != nil {
-				return fmt.Errorf("delete older links: %w", err)
+			if err := voidLinks(ctx, tx, i.PersonID); err != nil {
+				return err
 			}
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO invites (hash, "+inviteColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
@@ -38,6 +38,15 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 		}
 		return nil
 	})
+}
+
+// voidLinks deletes the links with which a person could still choose a new
+// password.
+func voidLinks(ctx context.Context, tx *sql.Tx, personID string) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE person_id = $1 AND used_at = 0", personID); err != nil {
+		return fmt.Errorf("delete links for a new password: %w", err)
+	}
+	return nil
 }
 
 // Invites lists the invitations of a partner (of the company, if the code is
@@ -59,11 +68,11 @@ func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, 
 // Invite finds the invitation of a link, used and expired ones too. A token
 // that is none is NotFound.
 func (l *Ledger) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
-	return l.invite(ctx, l.read, hash, "")
+	return l.invite(ctx, l.read, hash)
 }
 
-func (l *Ledger) invite(ctx context.Context, q querier, hash []byte, lock string) (i partners.Invite, err error) {
-	err = q.QueryRowContext(ctx, "SELECT "+inviteColumns+" FROM invites WHERE hash = $1"+lock, hash).Scan(inviteFields(&i)...)
+func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners.Invite, err error) {
+	err = q.QueryRowContext(ctx, "SELECT "+inviteColumns+" FROM invites WHERE hash = $1", hash).Scan(inviteFields(&i)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"}
 	}
@@ -89,15 +98,22 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // AcceptInvite uses the invitation of a link up: p becomes a person, or the
 // person it was made for gets the password of passwordHash, loses his TOTP and
 // is signed out everywhere. A link that was used or has expired is a Conflict,
-// as is a username that is taken, after which the link still works.
+// as are a username that is taken and a person who is disabled, after which
+// the link still works.
 func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		i, err := l.invite(ctx, tx, hash, l.forUpdate)
+		i, err := l.invite(ctx, tx, hash)
 		if err != nil {
 			return err
 		}
-		if !i.Open(now) {
-			return webhook.Conflict("this link was used already or has expired: ask for a new one")
+		if i.PersonID != "" {
+			// Before the link, in the order of whoever voids it.
+			if err := l.lockEnabled(ctx, tx, i.PersonID); err != nil {
+				return err
+			}
+		}
+		if err := useInvite(ctx, tx, hash, now); err != nil {
+			return err
 		}
 		p.PartnerCode, p.Role = i.PartnerCode, i.Role
 		if i.PersonID != "" {
@@ -109,13 +125,36 @@ func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Perso
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1", hash, micros(now)); err != nil {
-			return fmt.Errorf("use an invitation up: %w", err)
-		}
 		by.Target, by.PartnerCode, by.Detail = p.ID, p.PartnerCode, "invited by "+i.InvitedBy+"; "+by.Detail
 		return appendAudit(ctx, tx, []partners.AuditEntry{by}, now)
 	})
 	return p, err
+}
+
+// lockEnabled locks a person, who must not be disabled.
+func (l *Ledger) lockEnabled(ctx context.Context, tx *sql.Tx, personID string) error {
+	var disabled bool
+	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.forUpdate, personID).Scan(&disabled)
+	if err != nil {
+		return fmt.Errorf("lock the person of a link: %w", err)
+	}
+	if disabled {
+		return webhook.Conflict("this account is disabled: ask your administrator")
+	}
+	return nil
+}
+
+// useInvite uses an invitation up that is open at now. Of requests at the same
+// time one does.
+func useInvite(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) error {
+	result, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1 AND used_at = 0 AND expires_at > $2", hash, micros(now))
+	if err != nil {
+		return fmt.Errorf("use an invitation up: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return webhook.Conflict("this link was used already or has expired: ask for a new one")
 }
 
 func resetPassword(ctx context.Context, tx *sql.Tx, personID, passwordHash string) error {
@@ -126,5 +165,5 @@ func resetPassword(ctx context.Context, tx *sql.Tx, personID, passwordHash strin
 	if err := replaceRecovery(ctx, tx, personID, nil); err != nil {
 		return err
 	}
-	return endSessions(ctx, tx, personID, nil)
+	return shutOut(ctx, tx, personID, nil)
 }

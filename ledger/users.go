@@ -100,8 +100,9 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 
 // AlterPerson changes name, e-mail, role and whether somebody of a partner (of
 // the company, if the code is empty) is disabled, and writes by, whose target
-// is filled in. Who is disabled is signed out. The last admin that can sign in
-// cannot be taken away: that is a Conflict.
+// is filled in. Who is disabled is signed out, and links for a new password of
+// his stop working. The last admin that can sign in cannot be taken away: that
+// is a Conflict.
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
 	err = l.audited(ctx, by, func(tx *sql.Tx) error {
@@ -132,7 +133,7 @@ func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by par
 			return fmt.Errorf("update a person: %w", err)
 		}
 		if p.Disabled {
-			return endSessions(ctx, tx, id, nil)
+			return shutOut(ctx, tx, id, nil)
 		}
 		return nil
 	})

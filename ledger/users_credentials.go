@@ -35,15 +35,25 @@ func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c 
 }
 
 // SetPassword gives a person a new password, signs him out everywhere but in
-// the session with the hash keep, and writes by.
+// the session with the hash keep, and writes by. Links with which he could
+// choose another one stop working.
 func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
 	return l.audited(ctx, by, func(tx *sql.Tx) error {
 		if err := updateOne(ctx, tx, p.ID, "UPDATE people SET password = $2 WHERE id = $1", p.ID, passwordHash); err != nil {
 			return err
 		}
-		return endSessions(ctx, tx, p.ID, keep)
+		return shutOut(ctx, tx, p.ID, keep)
 	})
+}
+
+// shutOut ends what a person's password let in, but for the session with the
+// hash keep: sessions, and links with which he could choose another one.
+func shutOut(ctx context.Context, tx *sql.Tx, personID string, keep []byte) error {
+	if err := voidLinks(ctx, tx, personID); err != nil {
+		return err
+	}
+	return endSessions(ctx, tx, personID, keep)
 }
 
 // SetTOTP gives a person a sealed TOTP secret of which step was accepted, and

@@ -164,6 +164,100 @@ func TestANewPasswordByLinkTakesEverythingElseAway(t *testing.T) {
 	})
 }
 
+func TestALinkForANewPasswordEndsWithThePasswordItWasMadeFor(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		eve := person(t, b, "acme", "eve", partners.RoleDeveloper)
+		bob := person(t, b, "acme", "bob", partners.RoleDeveloper)
+		link := func(p partners.Person) []byte {
+			return invite(t, b, partners.Invite{PersonID: p.ID, PartnerCode: "acme", Role: p.Role})
+		}
+		accept := func(hash []byte) error {
+			_, err := b.AcceptInvite(t.Context(), hash, partners.Person{}, "by link", time.Now(), byAdmin("password.reset"))
+			return err
+		}
+		disable := func(disabled bool) {
+			t.Helper()
+			if _, err := b.AlterPerson(t.Context(), "acme", eve.ID, byAdmin("person.alter"), func(p *partners.Person) error { p.Disabled = disabled; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		password := func(want string) {
+			t.Helper()
+			c, err := b.Credentials(t.Context(), eve.ID)
+			same(t, "the password", []any{c.PasswordHash, err}, []any{want, error(nil)})
+		}
+		open := invite(t, b, partners.Invite{PartnerCode: "acme", Role: partners.RoleViewer})
+
+		bobs, old := link(bob), link(eve)
+		if err := b.SetPassword(t.Context(), eve, "chosen", nil, byAdmin("password.change")); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, accept(old), webhook.KindNotFound)
+		password("chosen")
+
+		old = link(eve)
+		disable(true)
+		wantKind(t, accept(old), webhook.KindNotFound)
+		late := link(eve)
+		wantKind(t, accept(late), webhook.KindConflict) // the person is disabled
+		password("chosen")
+		disable(false)
+		wantKind(t, accept(old), webhook.KindNotFound)
+		if err := accept(bobs); err != nil {
+			t.Errorf("another's link: %v", err)
+		}
+		atOnce := link(bob) // as two made at the same time for one person
+		change(t, b, "UPDATE invites SET person_id = $1 WHERE hash = $2", eve.ID, atOnce)
+		if err := accept(late); err != nil {
+			t.Errorf("a link that was refused is used up: %v", err)
+		}
+		password("by link")
+		wantKind(t, accept(atOnce), webhook.KindNotFound)
+		wantKind(t, accept(late), webhook.KindConflict)
+
+		if _, err := b.AcceptInvite(t.Context(), open, partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: "new", Name: "New"}, "h", time.Now(), byAdmin("invite.accept")); err != nil {
+			t.Errorf("an invitation: %v", err)
+		}
+	})
+}
+
+// A link that is used while its person is disabled, or changes his password,
+// either came first or does nothing. Nobody waits in a circle.
+func TestALinkAndTheChangeThatEndsItAgree(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		for i := range 10 {
+			eve := person(t, b, "acme", fmt.Sprint("eve", i), partners.RoleDeveloper)
+			hash := invite(t, b, partners.Invite{PersonID: eve.ID, PartnerCode: "acme", Role: eve.Role})
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					_, err := b.AcceptInvite(t.Context(), hash, partners.Person{}, "by link", time.Now(), byAdmin("password.reset"))
+					if kind := webhook.KindOf(err); err != nil && kind != webhook.KindConflict && kind != webhook.KindNotFound {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Go(func() {
+				if err := b.SetPassword(t.Context(), eve, "chosen", nil, byAdmin("password.change")); err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() {
+				_, err := b.AlterPerson(t.Context(), "acme", eve.ID, byAdmin("person.disable"), func(p *partners.Person) error { p.Disabled = true; return nil })
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Wait()
+			c, err := b.Credentials(t.Context(), eve.ID)
+			same(t, "the password", []any{c.PasswordHash, err}, []any{"chosen", error(nil)})
+			same(t, "links that work", b.Count(t, "SELECT COUNT(*) FROM invites WHERE person_id = $1 AND used_at = 0", eve.ID), 0)
+		}
+	})
+}
+
 func TestCredentialsAreFoundOnlyWhereTheirPersonBelongs(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
