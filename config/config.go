@@ -60,7 +60,7 @@ type Config struct {
 	CreatePerSecond        int `env:"LIMIT_CREATE_PER_SECOND" key:"limits.createPerSecond" envDefault:"5" want:"a whole number from 1 to 100000" about:"creates a second of a partner without a limit of its own"`
 	CreateBurst            int `env:"LIMIT_CREATE_BURST" key:"limits.createBurst" envDefault:"60" want:"a whole number from 1 to 100000" about:"creates at once of a partner without a limit of its own"`
 	EmailPerMinute         int `env:"LIMIT_EMAIL_PER_MINUTE" key:"limits.emailPerMinute" envDefault:"10" want:"a whole number from 1 to 100000" about:"tokens a minute for an e-mail, and as many tries of a code"`
-	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute of a partnerCode from one address, after which it gets 429"`
+	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute of a partnerCode from one address, after which more of them get 429"`
 
 	SMTPURL string   `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
 	Log     string   `env:"LOG" key:"log" want:"text or json" about:"format of the log; empty: text on a terminal, else json"`

@@ -26,12 +26,10 @@ const (
 
 // authenticate finds the partner of a request and checks its signature. An
 // unknown partner, a disabled one, a source address that is not on the
-// partner's list and a wrong signature are one answer after the same work.
+// partner's list and a wrong signature are one answer after the same work. What
+// fails is counted afterwards, so that nobody behind the proxy of all, or of a
+// partner, is refused for what others send in his name.
 func (p *Partner) authenticate(ctx context.Context, request signer.Request, source string) (call, error) {
-	failures := "signature:" + request.PartnerCode + ":" + source
-	if ok, wait := p.Limiter.Peek(ctx, failures, p.Terms.BadSignatureRate); !ok {
-		return call{}, rateLimited(wait)
-	}
 	partner, err := p.Partners.Partner(ctx, request.PartnerCode)
 	known := err == nil
 	if err != nil && webhook.KindOf(err) != webhook.KindNotFound {
@@ -49,8 +47,10 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 		_ = request.Verify(secretKey, p.Key.Public())
 	}
 	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
-		p.Limiter.Allow(ctx, failures, p.Terms.BadSignatureRate)
 		p.Web.AuthFailed(partnerSurface, reasonSignature)
+		if ok, wait := p.Limiter.Allow(ctx, "signature:"+request.PartnerCode+":"+source, p.Terms.BadSignatureRate); !ok {
+			return call{}, rateLimited(wait)
+		}
 		return call{}, &orders.Error{Key: orders.KeyAuthFailed}
 	}
 	return call{Request: request, partner: partner, secretKey: secretKey}, nil

@@ -117,9 +117,20 @@ func TestThirtyBadSignaturesAMinuteWhoeverTheyNameThenAll429(t *testing.T) {
 			t.Errorf("%d bad signatures before the 429, want 30: %.40s", n, body)
 		}
 	}
-	g.refuse(t, key(orders.KeyRateLimited), review, nil) // a right one from there is not looked at any more
-	g.grant(t, review, nil, "source", "198.51.100.8:1")
 	g.refuse(t, key(orders.KeyAuthFailed), review, members{"signature": "AAAA"}, "source", "198.51.100.8:1")
+}
+
+// Behind one proxy everybody has one address.
+func TestOthersBadSignaturesHoldUpNoRightOne(t *testing.T) {
+	g := newGate(t, newBench(t))
+	bad := g.acme.body(t, create, members{"signature": "AAAA"})
+	for round := range 3 {
+		if n := g.until429(t, create, bad); round > 0 && n > 6 {
+			t.Errorf("%d more bad signatures after a right one", n)
+		}
+		g.grant(t, create, nil)
+		g.grant(t, review, nil)
+	}
 }
 
 // TestWhoItIsNotTakesTheSameTime compares the medians of the answers that

@@ -55,29 +55,18 @@ local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
 local arrival = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
 local wait = arrival + interval - now - burst * interval
 if wait > 0 then return wait end
-if ARGV[3] == '1' then
-  redis.call('SET', KEYS[1], string.format('%.0f', arrival + interval), 'PX', math.ceil((arrival + interval - now) / 1000))
-end
+redis.call('SET', KEYS[1], string.format('%.0f', arrival + interval), 'PX', math.ceil((arrival + interval - now) / 1000))
 return 0`)
 
 // Allow takes one step of key at rate. When that is too soon it answers false
 // and after which time it would not be.
 func (l *Limiter) Allow(ctx context.Context, key string, rate Rate) (ok bool, retryAfter time.Duration) {
-	return l.step(ctx, key, rate, true)
-}
-
-// Peek reports what Allow would, without taking the step.
-func (l *Limiter) Peek(ctx context.Context, key string, rate Rate) (ok bool, retryAfter time.Duration) {
-	return l.step(ctx, key, rate, false)
-}
-
-func (l *Limiter) step(ctx context.Context, key string, rate Rate, take bool) (ok bool, retryAfter time.Duration) {
 	now := time.Now()
 	if l.useRedis(now) {
 		asking, cancel := context.WithTimeout(ctx, l.patience)
 		defer cancel()
 		wait, err := gcraScript.Run(asking, l.redis, []string{"ledgerhook:limit:{" + key + "}"},
-			rate.Interval.Microseconds(), rate.Burst, take).Int64()
+			rate.Interval.Microseconds(), rate.Burst).Int64()
 		if err == nil {
 			return wait <= 0, time.Duration(wait) * time.Microsecond
 		}
@@ -85,7 +74,7 @@ func (l *Limiter) step(ctx context.Context, key string, rate Rate, take bool) (o
 			l.restRedis()
 		}
 	}
-	return l.local.step(key, rate, now, take)
+	return l.local.allow(key, rate, now)
 }
 
 func (l *Limiter) useRedis(now time.Time) bool {
@@ -109,7 +98,7 @@ type localLimiter struct {
 // maxLocalKeys bounds the memory; the keys that are at rest go first.
 const maxLocalKeys = 100_000
 
-func (l *localLimiter) step(key string, rate Rate, now time.Time, take bool) (ok bool, retryAfter time.Duration) {
+func (l *localLimiter) allow(key string, rate Rate, now time.Time) (ok bool, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	arrival := l.arrivals[key]
@@ -120,10 +109,8 @@ func (l *localLimiter) step(key string, rate Rate, now time.Time, take bool) (ok
 	if wait := next.Sub(now) - time.Duration(rate.Burst)*rate.Interval; wait > 0 {
 		return false, wait
 	}
-	if take {
-		l.makeRoom(now)
-		l.arrivals[key] = next
-	}
+	l.makeRoom(now)
+	l.arrivals[key] = next
 	return true, 0
 }
 

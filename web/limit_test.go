@@ -59,23 +59,6 @@ func TestABurstIsAllowedAndNoMoreAcrossProcesses(t *testing.T) {
 	}
 }
 
-func TestPeekTakesNothing(t *testing.T) {
-	for name, l := range map[string]*Limiter{"redis": patient(testRedis(t)), "local": NewLimiter(nil)} {
-		key, rate := rand.Text(), Rate{time.Minute, 1}
-		for range 3 {
-			if ok, _ := l.Peek(t.Context(), key, rate); !ok {
-				t.Errorf("%s: a peek used the burst up", name)
-			}
-		}
-		if ok, _ := l.Allow(t.Context(), key, rate); !ok {
-			t.Errorf("%s: the first step was refused", name)
-		}
-		if ok, _ := l.Peek(t.Context(), key, rate); ok {
-			t.Errorf("%s: a peek allows what is used up", name)
-		}
-	}
-}
-
 func TestTheLocalLimitFollowsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rate := NewLimiter(nil), PerSecond(20, 100)
