@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,44 @@ func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
 		}
 		same(t, "delivery", look(t, b, job.Delivery.ID).State, webhook.Delivered)
 		same(t, "told of", b.Made()["TopupCard first"], b.Count(t, "SELECT COUNT(*) FROM deliveries"))
+		b.CheckWindows(t)
+	})
+}
+
+func TestNobodyWaitsForHisNeighboursAfterABadRow(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8)
+		events := []delivery.NewEvent{ledgertest.NewEvent("acme", "tp_1", "Pending"), ledgertest.NewEvent("acme", "tp_2", "Pending")}
+		events[1].Event.Data = nil
+		answered := make(chan struct{})
+		var errs []error
+		var last error
+		var slow sync.WaitGroup
+		b.TogetherIn(len(events), func() {
+			go func() {
+				defer close(answered)
+				_, errs = b.AppendAll(t.Context(), events)
+			}()
+		}, func() {
+			slow.Go(func() {
+				_, last = b.UpdateEndpoint(t.Context(), e.ID, func(*webhook.Endpoint) error {
+					select {
+					case <-answered:
+					case <-time.After(5 * time.Second):
+						t.Error("what is committed has no answer yet")
+					}
+					return nil
+				})
+			})
+			for b.Waiting() <= len(events) {
+				runtime.Gosched()
+			}
+		})
+		slow.Wait()
+		<-answered
+		same(t, "the good ones", []error{errs[0], last}, make([]error, 2))
+		wantKind(t, errs[1], webhook.KindInternal)
 		b.CheckWindows(t)
 	})
 }

@@ -33,11 +33,8 @@ func (l *Ledger) TogetherIn(n int, start func(), gathered ...func()) {
 		holders = append(holders, holder)
 	}
 	start()
-	for waiting := 0; waiting < n; runtime.Gosched() {
-		waiting = 0
-		for _, w := range writers {
-			waiting += len(w.queue)
-		}
+	for l.Waiting() < n {
+		runtime.Gosched()
 	}
 	for _, then := range gathered {
 		then()
@@ -46,6 +43,14 @@ func (l *Ledger) TogetherIn(n int, start func(), gathered ...func()) {
 	for _, holder := range holders {
 		<-holder.done
 	}
+}
+
+// Waiting is how many operations the writers have not begun with.
+func (l *Ledger) Waiting() (n int) {
+	for _, w := range l.writers() {
+		n += len(w.queue)
+	}
+	return n
 }
 
 func (l *Ledger) writers() []*writer {

@@ -168,27 +168,20 @@ func (w *writer) gather() []*operation {
 // run again here. Callers may repeat appends and records, which recognise
 // their own work; an unanswered claim is found abandoned.
 func (w *writer) commit(ops []*operation) {
-	defer func() {
-		for _, op := range ops {
-			close(op.done)
-		}
-	}()
 	err := w.transact(ops)
 	if err != nil && retryable(err) {
 		err = w.transact(ops)
 	}
-	if err == nil {
-		return
-	}
-	if len(ops) > 1 && !lost(err) {
+	if err != nil && len(ops) > 1 && !lost(err) {
 		w.ledger.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
 		return
 	}
-	w.refuse(ops, err)
+	w.answer(ops, err)
 }
 
-// commitEach runs each operation in a transaction of its own.
+// commitEach runs each operation in a transaction of its own and answers it at
+// once: a claim must not hear of itself when it is taken for lost already.
 func (w *writer) commitEach(ops []*operation) {
 	for i := range ops {
 		alone := ops[i : i+1]
@@ -197,22 +190,24 @@ func (w *writer) commitEach(ops []*operation) {
 			err = w.transact(alone)
 		}
 		if lost(err) { // the others would only wait for it, too
-			w.refuse(ops[i:], err)
+			w.answer(ops[i:], err)
 			return
 		}
-		if err != nil {
-			w.refuse(alone, err)
-		}
+		w.answer(alone, err)
 	}
 }
 
-// refuse answers ops with the error of their transaction.
-func (w *writer) refuse(ops []*operation, err error) {
+// answer ends ops: each with what it came to, or all with the error of their
+// transaction.
+func (w *writer) answer(ops []*operation, err error) {
 	if retryable(err) && webhook.KindOf(err) != webhook.KindUnavailable { // twice in a row: a later try may well succeed
 		err = w.ledger.unavailable(err)
 	}
 	for _, op := range ops {
-		op.err = err
+		if err != nil {
+			op.err = err
+		}
+		close(op.done)
 	}
 }
 
