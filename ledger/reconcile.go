@@ -63,6 +63,9 @@ func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) 
 	return found, l.broken(err)
 }
 
+// requeueTries is how often a group is tried that claims get in the way of.
+const requeueTries = 5
+
 // Requeue gives queued deliveries their next generation and a new ticket, which
 // is not due before the old one was. Those that have moved on are left alone.
 // It reports how many it took.
@@ -75,7 +78,7 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, erro
 	var again []delivery.Ticket
 	for group := range slices.Chunk(lost, maxBatch) {
 		taken, err := l.requeue(ctx, group)
-		if retryable(err) { // it met a claim of the same deliveries
+		for try := 1; retryable(err) && try < requeueTries; try++ { // it met claims of the same deliveries
 			taken, err = l.requeue(ctx, group)
 		}
 		again = append(again, taken...)
