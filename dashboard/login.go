@@ -285,7 +285,7 @@ type tries struct{ username, address []string }
 func (t tries) all() []string { return append(t.address[:1:1], t.username...) }
 
 func (s *surface) triesOf(username string, r *http.Request) tries {
-	t := tries{address: []string{"address " + network(clientIP(r))}}
+	t := tries{address: []string{partners.LoginAddress + network(clientIP(r))}}
 	if username != "" {
 		t.username = []string{"username " + s.name + " " + username}
 	}

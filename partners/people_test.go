@@ -119,6 +119,20 @@ func TestASessionLivesWhileItIsBusyAndNotForever(t *testing.T) {
 	}
 }
 
+func TestAnAddressMayFailOftenerThanAUsername(t *testing.T) {
+	now := time.Now()
+	for subject, limit := range map[string]int{"username ops ann": 10, partners.LoginAddress + "192.0.2.1": 300} {
+		tries := partners.LoginTries{Subject: subject, Failed: limit - 1, Last: now}
+		if wait := tries.Wait(now); wait != 0 {
+			t.Errorf("%s: locked for %v after %d failures", subject, wait, tries.Failed)
+		}
+		tries.Add(now)
+		if wait := tries.Wait(now); wait != partners.LoginLock {
+			t.Errorf("%s: after %d failures locked for %v", subject, tries.Failed, wait)
+		}
+	}
+}
+
 func TestTenFailuresLockForAWhile(t *testing.T) {
 	now := time.Now()
 	var tries partners.LoginTries

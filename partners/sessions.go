@@ -1,6 +1,9 @@
 package partners
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // The lives of a session.
 const (
@@ -37,9 +40,13 @@ func HashPageToken(token string) []byte { return hashToken(token) }
 
 // The throttle of sign-ins, for each username and each address by itself.
 const (
-	LoginFailures = 10               // in a row, after which it is locked
-	LoginLock     = 15 * time.Minute // since the newest failure; failures before are forgotten, too
+	LoginFailures   = 10               // in a row, after which a username is locked
+	AddressFailures = 300              // as many of an address, which everybody behind a proxy shares
+	LoginLock       = 15 * time.Minute // since the newest failure; failures before are forgotten, too
 )
+
+// LoginAddress begins the subject of an address.
+const LoginAddress = "address "
 
 // LoginTries are the failed tries to sign in of late of one subject: a
 // username, known or not, or an address. A try counts as failed until it is
@@ -52,7 +59,11 @@ type LoginTries struct {
 
 // Wait is how long the subject is still locked at now; 0: it is not.
 func (t LoginTries) Wait(now time.Time) time.Duration {
-	if t.Failed < LoginFailures {
+	limit := LoginFailures
+	if strings.HasPrefix(t.Subject, LoginAddress) {
+		limit = AddressFailures
+	}
+	if t.Failed < limit {
 		return 0
 	}
 	return max(0, t.Last.Add(LoginLock).Sub(now))
