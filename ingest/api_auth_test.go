@@ -69,6 +69,7 @@ func TestWhatIsNoRouteIsNotFound(t *testing.T) {
 	a := one(t)
 	for _, route := range []string{
 		"POST /replays/rpl_1/start", "POST /endpoints/ep_1/trip-breaker", "GET /endpoints/ep_1/sequence/1", "GET /nothing", "GET /", "GET /events/evt_1/more", "GET /partners/",
+		"GET ", "POST //events", "DELETE /events//",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		if got := a.do(t, method, path, nil); got.status != 404 || got.header.Get("Content-Type") != "application/problem+json" {

@@ -2,7 +2,9 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"reflect"
+	"strings"
 
 	"ledgerhook/webhook"
 )
@@ -10,21 +12,34 @@ import (
 var redirectHandler = reflect.TypeOf(http.RedirectHandler("/", http.StatusFound))
 
 // Mux serves mux with its 404 and 405 answers in the surface's shape, and
-// makes panics of whatever is mounted in it a 500.
+// makes panics of whatever is mounted in it a 500. Where ServeMux would
+// redirect, since a path is not clean or lacks the slash of a subtree, it does
+// not: the subtree gets the path as it is, and what is none is 404.
 func (s Surface) Mux(mux *http.ServeMux) http.Handler {
 	return s.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		next := http.Handler(mux)
 		h, pattern := mux.Handler(r)
-		switch {
-		case pattern == "":
+		if reflect.TypeOf(h) == redirectHandler {
+			next, pattern = subtree(mux, pattern)
+		}
+		if pattern == "" {
 			s.unmatched(w, r, h)
 			return nil
-		case reflect.TypeOf(h) == redirectHandler:
-			pattern = "redirect" // here it is the path, which is no bounded label
 		}
 		setRoute(r.Context(), pattern)
-		mux.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 		return nil
 	})
+}
+
+// subtree is the handler of a pattern that ends in a slash; other patterns
+// become "".
+func subtree(mux *http.ServeMux, pattern string) (http.Handler, string) {
+	if !strings.HasSuffix(pattern, "/") {
+		return nil, ""
+	}
+	h, _ := mux.Handler(&http.Request{URL: &url.URL{Path: patternPath(pattern)}})
+	return h, pattern
 }
 
 // unmatched asks h, which is ServeMux's own answer, what the methods are, and

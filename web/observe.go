@@ -58,15 +58,13 @@ func Quiet(next http.Handler) http.Handler {
 // setRoute notes the pattern that matched, without its method and host.
 func setRoute(ctx context.Context, pattern string) {
 	if r := requestOf(ctx); r != nil && pattern != "" {
-		_, path, found := strings.Cut(pattern, " ")
-		if !found {
-			path = pattern
-		}
-		if i := strings.IndexByte(path, '/'); i > 0 {
-			path = path[i:]
-		}
-		r.route = path
+		r.route = patternPath(pattern)
 	}
+}
+
+// patternPath is a pattern without its method and host: from its first slash.
+func patternPath(pattern string) string {
+	return pattern[strings.IndexByte(pattern, '/'):]
 }
 
 // unmatchedRoute is the route of requests that no pattern matched.

@@ -249,7 +249,11 @@ func TestUnknownPathsAndMethodsAreProblems(t *testing.T) {
 		allow, want  string
 	}{
 		{"GET", "/things/7", 200, "", `"7"`},
-		{"GET", "/dir", 200, "", `""`}, // by a redirect of ServeMux
+		{"GET", "/dir", 200, "", `""`}, // a subtree gets every path that leads into it
+		{"GET", "/dir//x/../y", 200, "", `""`},
+		{"GET", "/things//7", 404, "", `"status":404`}, // and nothing else gets one that is not clean
+		{"GET", "/things/./7", 404, "", `"status":404`},
+		{"POST", "/dir/../things/7", 404, "", `"status":404`},
 		{"GET", "/nothing", 404, "", `"status":404`},
 		{"GET", "//nothing", 404, "", `"status":404`},
 		{"POST", "/things/7", 405, "DELETE, GET, HEAD", `"detail":"the method must be one of DELETE, GET, HEAD"`},
@@ -257,6 +261,9 @@ func TestUnknownPathsAndMethodsAreProblems(t *testing.T) {
 		resp, body := do(t, tt.method, url+tt.path, nil)
 		if resp.StatusCode != tt.status || resp.Header.Get("Allow") != tt.allow || !strings.Contains(body, tt.want) {
 			t.Errorf("%s %s: %d, Allow %q, %s", tt.method, tt.path, resp.StatusCode, resp.Header.Get("Allow"), body)
+		}
+		if got := resp.Request.URL.Path; got != tt.path {
+			t.Errorf("%s %s: redirected to %s", tt.method, tt.path, got)
 		}
 		if tt.status >= 400 && resp.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %s: %s", tt.method, tt.path, resp.Header.Get("Content-Type"))
