@@ -109,10 +109,7 @@ func reasonOf(r *http.Request) (string, error) {
 		return "", webhook.Invalid("form", "cannot be read")
 	}
 	reason := strings.TrimSpace(r.PostForm.Get("reason"))
-	if reason == "" {
-		return "", webhook.Invalid("reason", "is required: say why, for the audit log")
-	}
-	return reason, partners.CheckText("reason", reason)
+	return reason, partners.CheckReason("reason", reason)
 }
 
 // endpointPlace is where an endpoint is shown after something was done with it.

@@ -146,7 +146,7 @@ func TestABreakerIsMovedForAReasonOnly(t *testing.T) {
 	endpoint := "/endpoints/" + a.endpoint(t, "acme", nil)
 	for _, verb := range []string{"/open-breaker", "/close-breaker"} {
 		for body, says := range map[string]string{
-			`{}`: `"/reason","detail":"is required`, `{"reason":""}`: "/reason", `{"reason":null}`: "/reason", `{"reason":7}`: "/reason",
+			`{}`: `"/reason","detail":"is required`, `{"reason":""}`: "/reason", `{"reason":null}`: "/reason", `{"reason":" \t "}`: "/reason", `{"reason":"  "}`: `"/reason","detail":"is required`, `{"reason":7}`: "/reason",
 			`{"reason":"a\u0000"}`: "/reason", `{"reason":"` + strings.Repeat("x", 201) + `"}`: "at most 200", `{"why":"x"}`: "/why", `[]`: "object",
 		} {
 			a.want(t, 400, "POST", endpoint+verb, body, says)

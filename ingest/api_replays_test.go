@@ -156,6 +156,7 @@ func TestAReplayIsMadeFromGoodInputOnly(t *testing.T) {
 			`"filter":[],"reason":"x"`:                                                        "/filter",
 			`"filter":{"reference":"tp_0"}`:                                                   `"/reason","detail":"is required`,
 			`"filter":{"reference":"tp_0"},"reason":""`:                                       "/reason",
+			`"filter":{"reference":"tp_0"},"reason":" \u00a0"`:                                `"/reason","detail":"is required`,
 			`"filter":{"reference":"tp_0"},"reason":null`:                                     "/reason",
 			`"filter":{"reference":"tp_0"},"reason":"a\u0000"`:                                "/reason",
 			`"filter":{"reference":"tp_0"},"reason":"` + strings.Repeat("x", 201) + `"`:       "/reason",

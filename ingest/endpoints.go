@@ -205,10 +205,7 @@ func readReason(r *http.Request) (string, error) {
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return "", err
 	}
-	if request.Reason == "" {
-		return "", webhook.Invalid("/reason", "is required: say why, for the audit log")
-	}
-	return request.Reason, partners.CheckText("/reason", request.Reason)
+	return request.Reason, partners.CheckReason("/reason", request.Reason)
 }
 
 // moveBreaker opens or closes an endpoint's breaker by hand.

@@ -185,10 +185,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 	if request.DryRun {
 		return a.previewReplay(w, r, filter)
 	}
-	if request.Reason == "" {
-		return webhook.Invalid("/reason", "is required: say why, for the audit log")
-	}
-	if err := partners.CheckText("/reason", request.Reason); err != nil {
+	if err := partners.CheckReason("/reason", request.Reason); err != nil {
 		return err
 	}
 	made, err := a.Replays.StartReplay(r.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,

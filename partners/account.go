@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,6 +30,15 @@ func CheckText(field, s string) error {
 		}
 	}
 	return nil
+}
+
+// CheckReason is CheckText for a reason that has to be given: a blank one is
+// none.
+func CheckReason(field, s string) error {
+	if strings.TrimSpace(s) == "" {
+		return webhook.Invalid(field, "is required: say why, for the audit log")
+	}
+	return CheckText(field, s)
 }
 
 // ReadPublicKey checks a partner's public key and returns it in its one PEM
