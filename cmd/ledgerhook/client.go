@@ -14,12 +14,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ledgerhook/config"
 )
 
-const (
-	defaultURL = "http://127.0.0.1:8081"
-	maxAnswer  = 64 << 20 // bytes of an answer that are read
-)
+const maxAnswer = 64 << 20 // bytes of an answer that are read
 
 // client speaks to the internal API of a running server.
 type client struct {
@@ -31,15 +30,13 @@ type client struct {
 
 // client returns a client for the server that the environment names.
 func (c *cli) client() (*client, error) {
-	base := c.env("LEDGERHOOK_URL")
-	if base == "" {
-		base = defaultURL
+	cfg, err := config.Load("", []string{"LEDGERHOOK_URL=" + c.env("LEDGERHOOK_URL")}) // the others are the server's
+	if err != nil {
+		return nil, settingsError(err)
 	}
-	u, err := url.Parse(base)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, usage("LEDGERHOOK_URL must be like %s", defaultURL)
-	}
-	api := &client{base: strings.TrimRight(base, "/"), http: &http.Client{Timeout: 30 * time.Second}}
+	// The API never redirects: whatever does is not it, and must not get the token.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	api := &client{base: cfg.URL.String(), http: &http.Client{Timeout: 30 * time.Second, CheckRedirect: stay}}
 	api.token, api.tokenSource, err = c.token()
 	return api, err
 }
@@ -139,19 +136,26 @@ func (a *client) unreachable(err error) error {
 
 // problem is what this program reads of an RFC 9457 problem document.
 type problem struct {
-	Title  string `json:"title"`
-	Detail string `json:"detail"`
-	Errors []struct {
-		Pointer   string `json:"pointer"`
-		Parameter string `json:"parameter"`
-		Detail    string `json:"detail"`
-	} `json:"errors"`
+	Title  string       `json:"title"`
+	Detail string       `json:"detail"`
+	Errors []fieldError `json:"errors"`
+}
+
+// fieldError is what a problem document says of one field: of a body by its
+// JSON pointer, or of a query by its parameter.
+type fieldError struct {
+	Pointer   string `json:"pointer"`
+	Parameter string `json:"parameter"`
+	Detail    string `json:"detail"`
 }
 
 func (a *client) refusal(res *http.Response, raw []byte) error {
 	if res.StatusCode == http.StatusUnauthorized {
-		return &apiError{res.StatusCode, fmt.Sprintf(
+		return &apiError{status: res.StatusCode, text: fmt.Sprintf(
 			"%s refuses the token of %s: set LEDGERHOOK_TOKEN to the one it was started with", a.base, a.tokenSource)}
+	}
+	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 {
+		return fmt.Errorf("%s does not answer but leads to %s; is LEDGERHOOK_URL the server's internal address?", a.base, to)
 	}
 	var p problem
 	_ = json.Unmarshal(raw, &p) // not a problem document: the status says what is known
@@ -174,5 +178,5 @@ func (a *client) refusal(res *http.Response, raw []byte) error {
 	if after := res.Header.Get("Retry-After"); after != "" {
 		text += "; try again in " + after + " s"
 	}
-	return &apiError{res.StatusCode, text}
+	return &apiError{res.StatusCode, text, p.Errors}
 }

@@ -133,7 +133,8 @@ func TestRequestsSayWhatTheCommandLineSaid(t *testing.T) {
 			t.Errorf("%s: asked %s %s", test.args, asked.line, asked.body)
 		}
 	}
-	run(t, s.env(), "{", "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitFailed, "- is not JSON")
+	run(t, s.env(), "{", "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitFailed, "standard input is not JSON")
+	run(t, s.env(), "\n", "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitFailed, "standard input is empty: want a JSON object")
 	run(t, s.env(), "", "partner", "create", "acme", "--public-key", "none").has(t, exitFailed, "read --public-key")
 }
 
@@ -183,8 +184,41 @@ func TestSeveralRetriesGoOnWhenOneIsRefused(t *testing.T) {
 	for _, says := range []string{"dlv_3: the delivery is being sent", "dlv_1 is due now", "dlv_2 goes out again as dlv_9"} {
 		got.has(t, exitSomeFailed, says)
 	}
+	if got.out != "dlv_1\ndlv_9\n" {
+		t.Errorf("printed %q, want the ids of what goes out", got.out)
+	}
+	if got := run(t, s.env(), "", "deliveries", "retry", "dlv_2", "dlv_1", "--json"); got.out != `{"deliveryId":"dlv_9"}`+"\n"+`{"deliveryId":"dlv_1"}`+"\n" {
+		t.Errorf("--json is %s", got.out)
+	}
 	run(t, s.env(), "", "deliveries", "retry", "dlv_3").has(t, exitChanged, "ledgerhook: the delivery is being sent")
 	run(t, s.env(), "", "deliveries", "retry", "dlv_3", "dlv_3").has(t, exitFailed, "all 2 were refused")
 	run(t, s.env(), "", "deliveries", "cancel", "dlv_1").has(t, exitOK, "dlv_1 is cancelled")
 	run(t, s.env(), "", "deliveries", "cancel", "dlv_4").has(t, exitNotFound, "")
+}
+
+func TestARetryAndAResumeSayWhatStillHoldsADelivery(t *testing.T) {
+	const (
+		paused  = `"state":"pending","waitingFor":{"reason":"paused","until":null}`
+		breaker = `"state":"pending","waitingFor":{"reason":"breaker","until":"2026-01-02T04:00:00Z"}`
+	)
+	for _, test := range []struct{ args, post, answer, delivery, says string }{
+		{"deliveries retry dlv_1", "deliveries/dlv_1/retry", `200 {"deliveryId":"dlv_1"}`, paused, "dlv_1 is due now, but waits for its endpoint to be resumed\n"},
+		{"deliveries retry dlv_0", "deliveries/dlv_0/retry", `202 {"deliveryId":"dlv_1"}`, paused, "dlv_0 goes out again as dlv_1, which waits for its endpoint to be resumed\n"},
+		{"deliveries retry dlv_1", "deliveries/dlv_1/retry", `200 {"deliveryId":"dlv_1"}`, breaker, "dlv_1 is due now, but waits for its endpoint's breaker at 2026-01-02 04:00:00\n"},
+		{"deliveries retry dlv_1", "deliveries/dlv_1/retry", `200 {"deliveryId":"dlv_1"}`, `"state":"queued","waitingFor":{"reason":"queue","until":null}`, "dlv_1 is due now\n"},
+		{"deliveries retry dlv_0", "deliveries/dlv_0/retry", `202 {"deliveryId":"dlv_1"}`, `"state":"delivered","waitingFor":null`, "dlv_0 goes out again as dlv_1\n"},
+		{"endpoint resume ep_1", "endpoints/ep_1/resume", `200 {"state":"active","breaker":{"state":"closed"}}`, "", "endpoint ep_1 is resumed\n"},
+		{"endpoint resume ep_1", "endpoints/ep_1/resume", `200 {"state":"disabled","partnerCode":"acme"}`, "", "endpoint ep_1 is resumed, but its partner is disabled: ledgerhook partner enable acme\n"},
+		{"endpoint resume ep_1", "endpoints/ep_1/resume", `200 {"state":"active","breaker":{"state":"open","reason":"by hand"}}`, "", "endpoint ep_1 is resumed, but its breaker is open: by hand\n"},
+		{"endpoint pause ep_1", "endpoints/ep_1/pause", `200 {"state":"disabled","partnerCode":"acme"}`, "", "endpoint ep_1 is paused; its deliveries are held\n"},
+	} {
+		s := newServer(t, map[string][]string{
+			"POST /internal/v1/" + test.post:    {test.answer},
+			"GET /internal/v1/deliveries/dlv_1": {`200 {"deliveryId":"dlv_1",` + test.delivery + "}"},
+		})
+		got := run(t, s.env(), "", strings.Fields(test.args)...)
+		if got.has(t, exitOK, ""); got.errors != test.says {
+			t.Errorf("%s: says %q, want %q", test.args, got.errors, test.says)
+		}
+	}
 }

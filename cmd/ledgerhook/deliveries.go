@@ -152,24 +152,43 @@ func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) deliveriesRetry() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "retry ID…", Short: "Try deliveries again: waiting ones now, ended ones as new deliveries",
+		Long: `Try deliveries again: one that waits is due now, of one that has ended a new
+delivery is made. Prints for each the id of the delivery that goes out.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.each(cmd.Context(), args, func(ctx context.Context, api *client, id string) (string, error) {
-				made, _, err := fetch[struct {
-					DeliveryID string `json:"deliveryId"`
-				}](ctx, api, http.MethodPost, deliveryPath(id)+"/retry", nil)
+				due, raw, err := fetch[deliveryItem](ctx, api, http.MethodPost, deliveryPath(id)+"/retry", nil)
 				if err != nil {
 					return "", err
 				}
-				if made.DeliveryID != "" && made.DeliveryID != id {
-					return "goes out again as " + made.DeliveryID, nil
+				if asJSON {
+					err = c.raw(raw)
+				} else {
+					_, err = fmt.Fprintln(c.out, plain(due.ID))
 				}
-				return "is due now", nil
+				return due.retried(ctx, api, id), err
 			})
 		},
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// retried says what a retry of id came to: when and as which delivery it goes
+// out, and what still keeps it from that.
+func (d deliveryItem) retried(ctx context.Context, api *client, id string) string {
+	says, waits := "is due now", ", but waits for "
+	if d.ID != id {
+		says, waits = "goes out again as "+plain(d.ID), ", which waits for "
+	}
+	now, _, err := fetch[deliveryItem](ctx, api, http.MethodGet, deliveryPath(d.ID), nil)
+	if err != nil || now.State == string(webhook.Queued) {
+		return says // it is done; what it waits for can be asked again
+	}
+	return says + now.waitingText(waits)
 }
 
 func (c *cli) deliveriesCancel() *cobra.Command {

@@ -65,6 +65,18 @@ func (e endpointItem) breakerText() string {
 	return text
 }
 
+// resumed says that the endpoint is, and what still keeps its deliveries from
+// leaving.
+func (e endpointItem) resumed() string {
+	switch breaker := e.breakerText(); {
+	case e.State == "disabled": // by its partner alone: a resume ends its own
+		return "is resumed, but its partner is disabled: ledgerhook partner enable " + e.Partner
+	case breaker != "":
+		return "is resumed, but its breaker is " + breaker
+	}
+	return "is resumed"
+}
+
 func endpointPath(id string) string { return "/internal/v1/endpoints/" + url.PathEscape(id) }
 
 func eventTypes() []string {
@@ -78,8 +90,9 @@ func eventTypes() []string {
 func (c *cli) endpoint() *cobra.Command {
 	return group("endpoint", "Say where a partner's notifications go",
 		c.endpointAdd(), c.endpointList(), c.endpointTest(),
-		c.endpointSwitch("pause", "Hold an endpoint's deliveries", "is paused; its deliveries are held"),
-		c.endpointSwitch("resume", "Release what a pause held", "is resumed"),
+		c.endpointSwitch("pause", "Hold an endpoint's deliveries",
+			func(endpointItem) string { return "is paused; its deliveries are held" }),
+		c.endpointSwitch("resume", "Release what a pause held", endpointItem.resumed),
 		c.endpointRemove())
 }
 
@@ -194,14 +207,19 @@ func (c *cli) endpointList() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) endpointSwitch(verb, short, done string) *cobra.Command {
+func (c *cli) endpointSwitch(verb, short string, done func(endpointItem) string) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.post(cmd.Context(), endpointPath(args[0])+"/"+verb, nil); err != nil {
+			api, err := c.client()
+			if err != nil {
 				return err
 			}
-			c.say("endpoint %s %s", args[0], done)
+			e, _, err := fetch[endpointItem](cmd.Context(), api, http.MethodPost, endpointPath(args[0])+"/"+verb, nil)
+			if err != nil {
+				return err
+			}
+			c.say("endpoint %s %s", args[0], plain(done(e)))
 			return nil
 		},
 	}

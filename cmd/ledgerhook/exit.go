@@ -84,6 +84,7 @@ func errorLine(err error) string {
 type apiError struct {
 	status int
 	text   string
+	fields []fieldError // what of the request it is about, if the server says so
 }
 
 func (e *apiError) Error() string { return e.text }

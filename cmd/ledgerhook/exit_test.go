@@ -44,7 +44,7 @@ func TestAWrongCommandLineIsAUsageError(t *testing.T) {
 	for _, args := range []string{
 		"bogus", "partner", "partner bogus", "partner show", "partner show a b", "deliveries list --bogus", "deliveries list --limit 0",
 		"deliveries list --limit x", "deliveries list --since yesterday", "send acme", "endpoint add acme", "keygen", "keygen --out k --bits 1024",
-		"listen --status 99", "listen --secret whsec_short", "verify", "verify body.json", "demo --duration -1s", "sign", "sign bogus",
+		"completion", "completion foo", "help foo", "help partner foo", "listen --status 99", "listen --secret whsec_short", "verify", "verify body.json", "demo --duration -1s", "sign", "sign bogus",
 	} {
 		got := run(t, []string{"LEDGERHOOK_TOKEN=t"}, "", strings.Fields(args)...)
 		got.has(t, exitUsage, "ledgerhook: ")
@@ -86,8 +86,16 @@ func TestNoServerSaysHowToStartOne(t *testing.T) {
 	s.Close()
 	run(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + s.URL}, "", "partner", "list").
 		has(t, exitFailed, "no server answers at "+s.URL+": start one with ledgerhook serve, or set LEDGERHOOK_URL")
-	run(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=localhost:8081"}, "", "partner", "list").
-		has(t, exitUsage, "LEDGERHOOK_URL must be like")
+}
+
+func TestAClientReadsItsOwnSettingsAlone(t *testing.T) {
+	for _, wrong := range []string{"localhost:8081", "ftp://a.example", "http://127.0.0.1:8081/internal", "http://"} {
+		got := run(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + wrong}, "", "partner", "show", "acme")
+		got.has(t, exitFailed, "ledgerhook: the settings: LEDGERHOOK_URL (url): must be http:// or https:// and a host, without a path, not ")
+	}
+	s := newServer(t, map[string][]string{"GET /internal/v1/partners": {`200 {"items":[]}`}})
+	env := []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + s.URL + "/", "LEDGERHOOK_ROLES=worker", "LEDGERHOOK_OF_A_NEWER_SERVER=1"}
+	run(t, env, "", "partner", "list").has(t, exitOK, "none found")
 }
 
 func TestCtrlCEndsACallWith130(t *testing.T) {
@@ -111,6 +119,30 @@ func TestCtrlCEndsACallWith130(t *testing.T) {
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	}
+}
+
+// No pipe holds what is written here, so the program reads when it is written.
+func TestCtrlCEndsAReadOfStandardInputWith130(t *testing.T) {
+	for _, args := range []string{"send acme --type TopupCard --data -", "verify --secret whsec_x -"} {
+		cmd := command(t.Context(), t, []string{"LEDGERHOOK_TOKEN=t"}, strings.Fields(args)...)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdin.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+			t.Errorf("%s: exit code %d, want %d", args, code, exitInterrupted)
+		}
 	}
 }
 

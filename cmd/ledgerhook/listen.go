@@ -30,7 +30,8 @@ func (c *cli) listen() *cobra.Command {
 		Short: "Receive notifications: verify, print, and answer as told",
 		Long: `Runs a receiver for a partner's developer. Every POST to any path is verified
 with the gateway's public key and the partner's webhook secret, as far as they
-are given, printed, and answered as told; one that does not verify gets 401.`,
+are given, printed, and answered as told; one that does not verify gets 401.
+With neither, nothing is verified and every POST is answered as told.`,
 		Example: `  ledgerhook listen --public-key gateway.pub.pem --secret whsec_…
   ledgerhook listen --fail-first 2          # 503 twice for every id, then 200
   ledgerhook listen --status 200 --delay 20s`,
@@ -101,6 +102,9 @@ func (c *cli) receive(ctx context.Context, addr string, r http.Handler, p *print
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", addr, err)
 	}
+	if !p.rsa && !p.standard {
+		r = withID(r)
+	}
 	// A handler that delays its answer ends with ctx.
 	server := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -114,6 +118,21 @@ func (c *cli) receive(ctx context.Context, addr string, r http.Handler, p *print
 	}
 	c.say("%s", p.summary())
 	return nil
+}
+
+// noID is the id of a request without one, which only a listener that verifies
+// nothing takes.
+const noID = "-"
+
+// withID lets next take requests without a webhook-id too, as curl sends them.
+// All of them count as one id.
+func withID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get(signer.HeaderID) == "" {
+			req.Header.Set(signer.HeaderID, noID)
+		}
+		next.ServeHTTP(w, req)
+	})
 }
 
 // loopback is where this machine reaches a listener that takes all addresses.
@@ -166,10 +185,10 @@ func (p *printer) print(got receiver.Received) {
 	if got.Attempt > 0 {
 		notes = append(notes, fmt.Sprintf("attempt %d", got.Attempt))
 	}
-	if got.Times > 1 {
+	if got.Times > 1 && got.ID != noID {
 		notes = append(notes, fmt.Sprintf("seen %d times", got.Times))
 	}
-	if got.Err == nil && !got.SameBytes {
+	if got.Err == nil && !got.SameBytes && got.ID != noID {
 		notes = append(notes, p.in(red, "other bytes than before"))
 	}
 	line := fmt.Sprintf("%s  %s  %-26s  %-30s  %s%s%s\n", p.in(grey, got.At.Format("15:04:05")), status,

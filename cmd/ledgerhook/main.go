@@ -52,7 +52,10 @@ func (c *cli) run(ctx context.Context, args []string) int {
 		if do := cmd.RunE; do != nil {
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				started = true
-				return do(cmd, args)
+				if err := checkLine(cmd, args); err != nil {
+					return err
+				}
+				return blameFlags(cmd, do(cmd, args))
 			}
 		}
 	})
@@ -101,27 +104,50 @@ See it work:  ledgerhook demo`,
 	add("server", c.serve(), c.demo(), c.migrate(), c.doctor())
 	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries(), c.replay())
 	add("offline", c.listen(), c.verify(), c.sign(), c.keygen(), c.version())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Run, cmd.RunE = nil, help
+		case "completion":
+			onlyHolds(cmd, cmd.Commands())
+		}
+	}
 	return root
+}
+
+// help shows the help of the command that args name.
+func help(cmd *cobra.Command, args []string) error {
+	topic, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return usage("there is no command %q", strings.Join(args, " "))
+	}
+	topic.InitDefaultHelpFlag()
+	return topic.Help()
 }
 
 // group returns a command that does nothing but hold others.
 func group(use, short string, cmds ...*cobra.Command) *cobra.Command {
+	parent := &cobra.Command{Use: use, Short: short, DisableFlagsInUseLine: true}
+	parent.AddCommand(cmds...)
+	onlyHolds(parent, cmds)
+	return parent
+}
+
+// onlyHolds makes parent, which holds cmds, refuse to run by itself.
+func onlyHolds(parent *cobra.Command, cmds []*cobra.Command) {
 	var names []string
 	for _, cmd := range cmds {
 		names = append(names, cmd.Name())
 	}
-	parent := &cobra.Command{
-		Use: use, Short: short, DisableFlagsInUseLine: true,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("%s has no command %q; it has %s", use, args[0], strings.Join(names, ", "))
-			}
-			return usage("%s needs a command: %s", use, strings.Join(names, ", "))
-		},
+	parent.Args = cobra.ArbitraryArgs
+	parent.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("%s has no command %q; it has %s", cmd.Name(), args[0], strings.Join(names, ", "))
+		}
+		return usage("%s needs a command: %s", cmd.Name(), strings.Join(names, ", "))
 	}
-	parent.AddCommand(cmds...)
-	return parent
 }
 
 func walk(cmd *cobra.Command, visit func(*cobra.Command)) {

@@ -62,6 +62,23 @@ func run(t *testing.T, env []string, stdin string, args ...string) result {
 	return finish(t, cmd, stdin)
 }
 
+// inside is run without input in this process, which is quicker where there is
+// much to try.
+func inside(t *testing.T, env []string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := &cli{in: strings.NewReader(""), out: &out, err: &errs, env: func(name string) string {
+		for _, set := range env {
+			if value, ok := strings.CutPrefix(set, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}}
+	code := c.run(t.Context(), args)
+	return result{code, out.String(), errs.String()}
+}
+
 func finish(t *testing.T, cmd *exec.Cmd, stdin string) result {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,12 +28,19 @@ func (c *cli) send() *cobra.Command {
   echo '{"id":"tp_1",…}' | ledgerhook send acme --type TopupCard --data -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := c.readFile(file)
+			data, err := c.readFile(cmd.Context(), file)
 			if err != nil {
 				return fmt.Errorf("read --data: %w", err)
 			}
+			name := file
+			if file == "-" {
+				name = "standard input"
+			}
+			if len(bytes.TrimSpace(data)) == 0 {
+				return fmt.Errorf("%s is empty: want a JSON object", name)
+			}
 			if !json.Valid(data) {
-				return fmt.Errorf("%s is not JSON", file)
+				return fmt.Errorf("%s is not JSON", name)
 			}
 			api, err := c.client()
 			if err != nil {
@@ -73,10 +82,24 @@ func (c *cli) send() *cobra.Command {
 	return cmd
 }
 
-// readFile reads a file, or standard input where its name is "-".
-func (c *cli) readFile(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(c.in)
+// readFile reads a file, or standard input where its name is "-". It does not
+// wait for one that never ends once ctx has.
+func (c *cli) readFile(ctx context.Context, name string) ([]byte, error) {
+	var content []byte
+	read := make(chan error, 1)
+	go func() {
+		var err error
+		if name == "-" {
+			content, err = io.ReadAll(c.in)
+		} else {
+			content, err = os.ReadFile(name)
+		}
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		return content, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return os.ReadFile(name)
 }

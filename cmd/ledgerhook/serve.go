@@ -22,10 +22,12 @@ func configFlag(cmd *cobra.Command, to *string) {
 func load(file string) (config.Config, error) {
 	cfg, err := config.Load(file, os.Environ())
 	if err != nil {
-		return cfg, fmt.Errorf("the settings: %w", err)
+		return cfg, settingsError(err)
 	}
 	return cfg, nil
 }
+
+func settingsError(err error) error { return fmt.Errorf("the settings: %w", err) }
 
 func (c *cli) logger(cfg config.Config) *slog.Logger {
 	if cfg.Log == "json" || cfg.Log == "" && !terminal(c.err) {

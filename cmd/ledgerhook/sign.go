@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +55,8 @@ func (f *signFlags) register(cmd *cobra.Command, secret string) {
 }
 
 // read returns what is to be signed and the key.
-func (f *signFlags) read(c *cli) ([]byte, *signer.Key, error) {
-	body, err := c.readFile(f.file)
+func (f *signFlags) read(ctx context.Context, c *cli) ([]byte, *signer.Key, error) {
+	body, err := c.readFile(ctx, f.file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read --file: %w", err)
 	}
@@ -88,8 +89,8 @@ with a partner's private key, taking the values from a request's body. Prints th
 text that is signed, the signature, and the request as a curl line. A signature
 that the body holds already is replaced.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			body, key, err := f.read(c)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			body, key, err := f.read(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -159,11 +160,11 @@ func (c *cli) signNotification() *cobra.Command {
 RFC 8785 form with its RSA signature and the Standard Webhooks headers. Prints
 it as a curl line.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !webhook.Type(kind).Known() {
 				return usage("--type must be one of %s", strings.Join(eventTypes(), ", "))
 			}
-			data, key, err := f.read(c)
+			data, key, err := f.read(cmd.Context(), c)
 			if err != nil {
 				return err
 			}

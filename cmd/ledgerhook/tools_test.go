@@ -293,6 +293,48 @@ func TestAListenerVerifiesPrintsAndAnswersAsTold(t *testing.T) {
 	}
 }
 
+// A first look with curl has neither a signature nor an id.
+func TestAListenerThatVerifiesNothingAnswersEveryPostAsTold(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := command(ctx, t, nil, "listen", "--addr", "127.0.0.1:0", "--fail-first", "1", "--status", "202")
+	errs, _ := cmd.StderrPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	messages, lines := bufio.NewScanner(errs), bufio.NewScanner(out)
+	messages.Scan()
+	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(messages.Text())
+	if messages.Scan(); !strings.Contains(messages.Text(), "nothing is verified") {
+		t.Errorf("says %q", messages.Text())
+	}
+	for i, want := range []int{503, 202, 202} {
+		body := "hello " + strconv.Itoa(i)
+		res, err := http.Post(url, "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("request %d: answered %d, want %d", i, res.StatusCode, want)
+		}
+		lines.Scan()
+		if got := strings.Fields(lines.Text()); len(got) != 3 || got[1] != strconv.Itoa(want) || got[2] != "-" {
+			t.Errorf("request %d: printed %q", i, lines.Text())
+		}
+		if lines.Scan(); strings.TrimSpace(lines.Text()) != body {
+			t.Errorf("request %d: printed %q, want the body", i, lines.Text())
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("Ctrl-C is how a listener ends: %v", err)
+	}
+}
+
 func TestVersionAndCompletionNeedNothing(t *testing.T) {
 	if got := run(t, nil, "", "version"); got.code != exitOK || !strings.HasPrefix(got.out, "ledgerhook  dev\n") {
 		t.Errorf("version: %+v", got)

@@ -35,7 +35,7 @@ to an operation: --public-key is the gateway's, --secret the partner's secret ke
   ledgerhook verify --operation access-token --public-key partner.pub.pem --secret KEY body.json
   ledgerhook verify --response create-cashout --public-key gateway.pub.pem --secret KEY answer.json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if keyFile == "" && len(secrets) == 0 {
 				return usage("verify needs --public-key, --secret or both")
 			}
@@ -43,7 +43,7 @@ to an operation: --public-key is the gateway's, --secret the partner's secret ke
 			if err != nil {
 				return err
 			}
-			raw, err := c.readFile(args[0])
+			raw, err := c.readFile(cmd.Context(), args[0])
 			if err != nil {
 				return fmt.Errorf("read what to verify: %w", err)
 			}
