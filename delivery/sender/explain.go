@@ -35,7 +35,7 @@ func (s *Sender) fail(res *Result, err error, at stage, r Request) {
 func (s *Sender) explain(err error, at stage, r Request) (webhook.ErrorClass, string) {
 	switch {
 	case isOurs(err):
-		return webhook.ErrorInternal, "nothing was sent: this machine is out of files or memory"
+		return webhook.ErrorInternal, "nothing was sent: this machine is out of files, memory, ports or addresses"
 	case at == resolving:
 		return webhook.ErrorDNS, explainDNS(err, r.URL)
 	case errors.Is(err, errAttemptTimeout) || isTimeout(err):
@@ -59,7 +59,8 @@ func (s *Sender) explain(err error, at stage, r Request) (webhook.ErrorClass, st
 // receiver must not be blamed for it.
 func isOurs(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
-		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM) ||
+		errors.Is(err, syscall.EADDRNOTAVAIL) // no port left, or no IPv6
 }
 
 func isTimeout(err error) bool {

@@ -76,10 +76,12 @@ func TestARequestThatCannotBeSentIsAnInternalFailure(t *testing.T) {
 
 func TestAMachineWithoutMeansDoesNotBlameTheReceiver(t *testing.T) {
 	s := newSender(t, Options{})
-	for _, at := range []stage{dialling, resolving, connecting} {
-		err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
-		if class, detail := s.explain(err, at, Request{}); class != webhook.ErrorInternal {
-			t.Errorf("stage %d: %s (%s)", at, class, detail)
+	for _, lack := range []error{os.NewSyscallError("socket", syscall.EMFILE), os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)} {
+		for _, at := range []stage{dialling, resolving, connecting} {
+			err := &net.OpError{Op: "dial", Net: "tcp", Err: lack}
+			if class, detail := s.explain(err, at, Request{}); class != webhook.ErrorInternal {
+				t.Errorf("%v in stage %d: %s (%s)", lack, at, class, detail)
+			}
 		}
 	}
 }
