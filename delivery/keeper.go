@@ -2,7 +2,10 @@ package delivery
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +42,8 @@ type Holder interface {
 	ShardOf(endpointID string) string
 	// Epoch is a mark that changes when the shard loses its tasks.
 	Epoch(ctx context.Context, shard string) (string, error)
-	// Lost returns those deliveries that the queue will never hand out.
+	// Lost returns those deliveries that the queue will never hand out, also
+	// with an error: those it knows of.
 	Lost(ctx context.Context, queued []Queued) ([]Ticket, error)
 }
 
@@ -71,26 +75,31 @@ const (
 	stepTimeout = 30 * time.Second
 )
 
-// Run promotes and reconciles until ctx ends.
+// Run promotes and reconciles until ctx ends, side by side: a repair may wait
+// long for a store that hangs.
 func (k *Keeper) Run(ctx context.Context) {
-	promote, reconcile := time.NewTicker(promoteEvery), time.NewTicker(reconcileEvery)
-	defer promote.Stop()
-	defer reconcile.Stop()
-	k.reconcile(ctx)
+	var both sync.WaitGroup
+	both.Go(func() { again(ctx, promoteEvery, k.promote) })
+	both.Go(func() { again(ctx, reconcileEvery, k.reconcile) })
+	both.Wait()
+}
+
+// again runs do, at once and then at each interval, until ctx ends.
+func again(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
 	for {
+		do(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-promote.C:
-			k.promote(ctx)
-		case <-reconcile.C:
-			k.reconcile(ctx)
+		case <-tick.C:
 		}
 	}
 }
 
-// promote ends after some rounds even if there is more, so that it never keeps
-// the reconciler from its turn.
+// promote ends after some rounds even if there is more, so that windows which
+// want something each time take no more than a turn.
 func (k *Keeper) promote(ctx context.Context) {
 	k.step(ctx, "promote", func(ctx context.Context) error {
 		for range promoteRounds {
@@ -135,28 +144,21 @@ func (k *Keeper) step(ctx context.Context, name string, do func(context.Context)
 }
 
 // refillEmptied sends everything queued in a shard again if the shard is not
-// the one that it was queued in.
+// the one that it was queued in. A shard that does not answer is left for later.
 func (k *Keeper) refillEmptied(ctx context.Context) (repaired int, err error) {
 	emptied := map[string]string{} // epochs of shards
 	for _, shard := range k.Queue.Shards() {
-		now, err := k.Queue.Epoch(ctx, shard)
-		if err != nil {
-			return 0, err
-		}
-		known, err := k.Epochs.QueueEpoch(ctx, shard)
-		if err != nil {
-			return 0, err
-		}
-		if known != now {
+		now, known, failed := k.epochs(ctx, shard)
+		if err = errors.Join(err, failed); failed == nil && known != now {
 			emptied[shard] = now
 		}
 	}
 	if len(emptied) == 0 {
-		return 0, nil
-	}
-	queued, err := k.Books.Queued(ctx, Queued{}, allQueued)
-	if err != nil {
 		return 0, err
+	}
+	queued, failed := k.Books.Queued(ctx, Queued{}, allQueued)
+	if failed != nil {
+		return 0, errors.Join(err, failed)
 	}
 	var lost []Ticket
 	for _, d := range queued {
@@ -164,13 +166,22 @@ func (k *Keeper) refillEmptied(ctx context.Context) (repaired int, err error) {
 			lost = append(lost, d.Ticket)
 		}
 	}
-	repaired, err = k.Books.Requeue(ctx, lost)
+	repaired, failed = k.Books.Requeue(ctx, lost)
 	for shard, epoch := range emptied {
-		if err == nil {
-			err = k.Epochs.SetQueueEpoch(ctx, shard, epoch)
+		if failed == nil {
+			failed = k.Epochs.SetQueueEpoch(ctx, shard, epoch)
 		}
 	}
-	return repaired, err
+	return repaired, errors.Join(err, failed)
+}
+
+// epochs returns the mark that a shard has now and the one that the ledger knows.
+func (k *Keeper) epochs(ctx context.Context, shard string) (now, known string, err error) {
+	if now, err = k.Queue.Epoch(ctx, shard); err != nil {
+		return "", "", fmt.Errorf("look at %s: %w", shard, err)
+	}
+	known, err = k.Epochs.QueueEpoch(ctx, shard)
+	return now, known, err
 }
 
 // allQueued bounds the one read of everything queued; windows bound it further.
@@ -200,11 +211,9 @@ func (k *Keeper) requeueLost(ctx context.Context) (int, error) {
 	if len(queued) == 0 {
 		return 0, nil
 	}
-	lost, err := k.Queue.Lost(ctx, queued)
-	if err != nil {
-		return 0, err
-	}
-	return k.Books.Requeue(ctx, lost)
+	lost, failed := k.Queue.Lost(ctx, queued) // of the shards that answer
+	repaired, err := k.Books.Requeue(ctx, lost)
+	return repaired, errors.Join(failed, err)
 }
 
 // claimedLong is after which time a delivery that this process does not work

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -63,6 +64,7 @@ const lostBatch = 250
 // Lost returns those of the queued deliveries that no worker will ever fetch:
 // the queue does not know them, holds only a piece of them, or has set them
 // aside. What it holds of them, which asynq might never clear, is cleared.
+// With an error it returns what it found in the shards that answered.
 func (q *Queue) Lost(ctx context.Context, queued []delivery.Queued) (lost []delivery.Ticket, err error) {
 	shards := map[string][]delivery.Ticket{}
 	for _, d := range queued {
@@ -70,33 +72,35 @@ func (q *Queue) Lost(ctx context.Context, queued []delivery.Queued) (lost []deli
 		shards[shard] = append(shards[shard], d.Ticket)
 	}
 	for shard, tickets := range shards {
-		for batch := range slices.Chunk(tickets, lostBatch) {
-			found, err := q.lostIn(ctx, shard, batch)
-			if err != nil {
-				return nil, fmt.Errorf("look for lost tickets in %s: %w", shard, err)
-			}
-			lost = append(lost, found...)
+		found, failed := q.lostIn(ctx, shard, tickets)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("look for lost tickets in %s: %w", shard, failed))
 		}
+		lost = append(lost, found...)
 	}
-	return lost, nil
+	return lost, err
 }
 
-func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Ticket) ([]delivery.Ticket, error) {
+func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Ticket) (lost []delivery.Ticket, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	var keys []string
 	for _, part := range []string{"pending", "active", "lease", "scheduled", "retry", "archived"} {
 		keys = append(keys, key(shard, part))
 	}
-	args := []any{key(shard, "t:"), time.Now().Add(leaseTime - 2*leaseRenewal - time.Second).Unix()}
-	for _, t := range tickets {
-		args = append(args, taskID(t))
-	}
-	found, err := lostScript.Run(ctx, q.redis, keys, args...).Int64Slice()
-	if err != nil {
-		return nil, err
-	}
-	lost := make([]delivery.Ticket, len(found))
-	for i, at := range found {
-		lost[i] = tickets[at]
+	renewed := time.Now().Add(leaseTime - 2*leaseRenewal - time.Second).Unix()
+	for batch := range slices.Chunk(tickets, lostBatch) {
+		args := []any{key(shard, "t:"), renewed}
+		for _, t := range batch {
+			args = append(args, taskID(t))
+		}
+		found, err := lostScript.Run(ctx, q.redis, keys, args...).Int64Slice()
+		if err != nil {
+			return lost, err
+		}
+		for _, at := range found {
+			lost = append(lost, batch[at])
+		}
 	}
 	return lost, nil
 }

@@ -285,3 +285,32 @@ func TestNothingIsLostForWantOfAnAnswer(t *testing.T) {
 		t.Errorf("a Redis that is away lost %v (%v)", found, err)
 	}
 }
+
+func TestAShardThatCannotBeReadHidesNoLossInOthers(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t).URL)
+	broken := q.Shards()[1]
+	if err := q.redis.Set(t.Context(), key(broken, "pending"), "no list", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	var elsewhere, all []delivery.Ticket // none was ever enqueued
+	for seen := map[string]bool{}; len(seen) < len(q.Shards()); {
+		ticket := newTicket()
+		shard := q.ShardOf(ticket.EndpointID)
+		seen[shard] = true
+		all = append(all, ticket)
+		if shard != broken {
+			elsewhere = append(elsewhere, ticket)
+		}
+	}
+	found, err := q.Lost(t.Context(), queuedAt(time.Time{}, all...))
+	byID := func(a, b delivery.Ticket) int { return strings.Compare(a.DeliveryID, b.DeliveryID) }
+	slices.SortFunc(found, byID)
+	slices.SortFunc(elsewhere, byID)
+	if !slices.Equal(found, elsewhere) {
+		t.Errorf("lost are %v, want %v", found, elsewhere)
+	}
+	if err == nil || !strings.Contains(err.Error(), broken) {
+		t.Errorf("of the shard that cannot be read is said: %v", err)
+	}
+}

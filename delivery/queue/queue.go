@@ -48,7 +48,8 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// taskMargin is what a task may take beyond its attempt: claiming and recording.
+// taskMargin is what a task may take beyond its attempt: waiting for the
+// ledger, claiming and recording.
 const taskMargin = 30 * time.Second
 
 // redisLogger: go-redis has one logger for the whole process, not to be
@@ -95,9 +96,13 @@ func (q *Queue) Close() error {
 	return err
 }
 
+// answerTime is how long the queue's keepers wait for a node of Redis, so that
+// one that hangs does not hold up what others hold.
+const answerTime = 3 * time.Second
+
 // Ping reports whether the queue answers.
 func (q *Queue) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if err := q.redis.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("reach the queue's Redis: %w", err)
@@ -144,10 +149,7 @@ func readTaskID(id string) (t delivery.Ticket, err error) {
 // the queue already is no error.
 func (q *Queue) Enqueue(ctx context.Context, t delivery.Ticket) error {
 	id := taskID(t)
-	options := []asynq.Option{
-		asynq.TaskID(id), asynq.Queue(q.ShardOf(t.EndpointID)), asynq.Timeout(q.timeout),
-		asynq.MaxRetry(1000), // never archived: the ledger decides what is tried again
-	}
+	options := append(q.options(q.ShardOf(t.EndpointID)), asynq.TaskID(id))
 	if t.DueAt.After(time.Now()) {
 		// Scheduled times are cut to whole seconds; never before the due time.
 		options = append(options, asynq.ProcessAt(t.DueAt.Add(time.Second-time.Nanosecond).Truncate(time.Second)))
@@ -159,11 +161,19 @@ func (q *Queue) Enqueue(ctx context.Context, t delivery.Ticket) error {
 	return nil
 }
 
+// options are those of every task of a shard.
+func (q *Queue) options(shard string) []asynq.Option {
+	return []asynq.Option{asynq.Queue(shard), asynq.Timeout(q.timeout),
+		asynq.MaxRetry(1000)} // never archived: the ledger decides what is tried again
+}
+
 func epochKey(shard string) string { return "ledgerhook:{" + shard + "}:epoch" }
 
 // Epoch returns the mark that a shard carries for as long as it keeps its
 // tasks. A shard without one was emptied: it gets a new mark.
 func (q *Queue) Epoch(ctx context.Context, shard string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	epoch, err := q.redis.Get(ctx, epochKey(shard)).Result()
 	if !errors.Is(err, redis.Nil) {
 		return epoch, err
