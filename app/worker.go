@@ -33,7 +33,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	policy := webhook.RetryPolicy{Waits: a.config.Retry}
 	worker := delivery.NewWorker(delivery.WorkerOptions{
 		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy,
-		Metrics: a.deliveryMetrics, Log: a.log,
+		Metrics: a.deliveryMetrics, Log: a.log, Alone: a.ledger.Embedded(),
 	})
 	a.worker = worker
 	if err := a.startLease(ctx, id); err != nil {
@@ -51,7 +51,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	}
 
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	servers, err := a.queue.Serve(running, a.config.Concurrency, worker.Deliver)
+	servers, err := a.queue.Serve(running, a.config.Concurrency, worker)
 	if err != nil {
 		cancel()
 		return err

@@ -200,7 +200,7 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 		run.done.Go(func() { keeper.Run(keeping) })
 	}
 	var err error
-	if run.servers, err = g.queue.Serve(sending, p.slots, run.worker.Deliver); err != nil {
+	if run.servers, err = g.queue.Serve(sending, p.slots, run.worker); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(run.stop)

@@ -15,6 +15,8 @@ const (
 	// renewalTimeout leaves time for a second try, on another connection,
 	// before the lease ends.
 	renewalTimeout = 2 * time.Second
+	// heartbeatGap between two heartbeats means that one of them was missing.
+	heartbeatGap = 2 * leaseRenewal
 )
 
 // Leases is what keeping a lease needs of the ledger.
@@ -26,29 +28,48 @@ type Leases interface {
 // lease is what a worker knows of its own lease. The zero lease is one that
 // nobody keeps and that cannot be lost.
 type lease struct {
-	renewed  atomic.Pointer[time.Time] // begin of the last heartbeat that arrived
-	regained atomic.Pointer[time.Time] // when it arrived after the lease had ended
+	alone   bool                      // there are no others, and there cannot be
+	renewed atomic.Pointer[time.Time] // begin of the last heartbeat that arrived
+	steady  atomic.Pointer[time.Time] // since when they have arrived in time
+	ends    atomic.Int32              // how often the lease has ended
+	doubted atomic.Pointer[time.Time] // renewed as it was when the ledger last gave no answer
 }
 
 // lost reports whether others may take the worker for dead. It must then begin
 // nothing: they would send the same at the same time.
-func (l *lease) lost() bool { return over(l.renewed.Load()) }
+func (l *lease) lost() bool { return past(l.renewed.Load(), LeaseTime) }
 
-// sure reports whether the silence of others means that they are dead. Just
-// after an outage of the ledger nobody has been heard of for a while.
-func (l *lease) sure() bool {
-	return !l.lost() && (l.regained.Load() == nil || over(l.regained.Load()))
+// doubt notes that the ledger gave no answer.
+func (l *lease) doubt() { l.doubted.Store(l.renewed.Load()) }
+
+// doubtful reports whether the ledger has been out of reach since the last
+// heartbeat.
+func (l *lease) doubtful() bool {
+	renewed := l.renewed.Load()
+	return renewed != nil && renewed == l.doubted.Load()
 }
 
-// over reports whether a lease that began then has ended.
-func over(then *time.Time) bool { return then != nil && time.Since(*then) >= LeaseTime }
+// sure reports whether the silence of others means that they are dead. They
+// too could not be heard while the ledger was away, and get as long to be heard
+// again: after the last gap in this worker's own heartbeats, and after its
+// start, for it does not know what was before.
+func (l *lease) sure() bool {
+	steady := l.steady.Load()
+	return l.alone || !past(l.renewed.Load(), heartbeatGap) && (steady == nil || past(steady, LeaseTime))
+}
+
+// past reports whether d has passed since then, if that ever was.
+func past(then *time.Time, d time.Duration) bool { return then != nil && time.Since(*then) >= d }
 
 func (l *lease) renew(began time.Time) {
 	if l.lost() {
-		now := time.Now()
-		l.regained.Store(&now)
+		l.ends.Add(1)
 	}
-	l.renewed.Store(&began)
+	if before := l.renewed.Load(); before == nil || began.Sub(*before) >= heartbeatGap {
+		now := time.Now()
+		l.steady.Store(&now)
+	}
+	l.renewed.Store(&began) // last: whoever sees it sees what it brought about
 }
 
 // TakeLease registers the worker. KeepLease must follow, since the worker

@@ -25,39 +25,102 @@ func (r *registry) Heartbeat(ctx context.Context, _, _ string) error {
 	return ctx.Err()
 }
 
+// leased is a worker and what its tests ask of its lease.
+type leased struct {
+	*Worker
+	t *testing.T
+}
+
+func (w leased) is(when string, lost, sure bool) {
+	w.t.Helper()
+	synctest.Wait()
+	if w.lease.lost() != lost || w.lease.sure() != sure {
+		w.t.Errorf("%s: lost %t, sure of others %t; want %t and %t", when, w.lease.lost(), w.lease.sure(), lost, sure)
+	}
+}
+
 func TestAWorkerKnowsWhenOthersMayTakeItForDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := NewWorker(WorkerOptions{Log: slog.New(slog.DiscardHandler)})
+		w := leased{NewWorker(WorkerOptions{Log: slog.New(slog.DiscardHandler)}), t}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		r := &registry{}
-		is := func(when string, lost, sure bool) {
-			t.Helper()
-			synctest.Wait()
-			if w.lease.lost() != lost || w.lease.sure() != sure {
-				t.Errorf("%s: lost %t, sure of others %t; want %t and %t", when, w.lease.lost(), w.lease.sure(), lost, sure)
-			}
-		}
-		is("without a lease", false, true)
+		w.is("without a lease", false, true)
 		if err := w.TakeLease(ctx, r, "host"); err != nil {
 			t.Fatal(err)
 		}
+		w.is("at the start, not knowing what was before", false, false)
 		go w.KeepLease(ctx, r, "host")
+		time.Sleep(LeaseTime)
+		w.is("when the others would have been heard", false, true)
 		time.Sleep(time.Hour)
-		is("after an hour", false, true)
+		w.is("after an hour", false, true)
 		r.silent.Store(math.MaxInt32)
-		time.Sleep(LeaseTime - time.Millisecond)
-		is("just before the end", false, true)
+		time.Sleep(heartbeatGap - time.Millisecond)
+		w.is("when a heartbeat is due", false, true)
+		time.Sleep(time.Millisecond)
+		w.is("when it is missing", false, false)
+		time.Sleep(LeaseTime - heartbeatGap - time.Millisecond)
+		w.is("just before the end", false, false)
 		time.Sleep(leaseRenewal)
-		is("after the last heartbeat's time", true, false)
+		w.is("after the last heartbeat's time", true, false)
 		time.Sleep(time.Hour)
-		is("in a long silence", true, false)
+		w.is("in a long silence", true, false)
 		r.silent.Store(0)
 		time.Sleep(leaseRenewal + renewalTimeout)
-		is("heard again", false, false)
+		w.is("heard again", false, false)
 		time.Sleep(LeaseTime)
-		is("when the others have had their time, too", false, true)
+		w.is("when the others have had their time, too", false, true)
 	})
+}
+
+// TestAnOutageShorterThanTheLeaseLetsNobodySeemDead: others may have been heard
+// last a little earlier than this worker, and be heard again a little later.
+func TestAnOutageShorterThanTheLeaseLetsNobodySeemDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := leased{NewWorker(WorkerOptions{Log: slog.New(slog.DiscardHandler)}), t}
+		for range 10 {
+			w.lease.renew(time.Now())
+			time.Sleep(leaseRenewal)
+		}
+		w.is("before", false, true)
+		time.Sleep(LeaseTime - leaseRenewal - 800*time.Millisecond)
+		w.is("as the ledger is back", false, false)
+		w.lease.renew(time.Now())
+		for range LeaseTime / leaseRenewal {
+			w.is("while the others get their time", false, false)
+			time.Sleep(leaseRenewal)
+			w.lease.renew(time.Now())
+		}
+		w.is("after it", false, true)
+	})
+}
+
+func TestWhoeverIsAloneIsSureThatOthersAreDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := leased{NewWorker(WorkerOptions{Alone: true}), t}
+		w.lease.renew(time.Now())
+		w.is("at the start", false, true)
+	})
+}
+
+func TestAfterTheLedgerGaveNoAnswerAHeartbeatMustArriveFirst(t *testing.T) {
+	w := NewWorker(WorkerOptions{})
+	w.lease.doubt()
+	if !w.able() {
+		t.Error("a worker without a lease waits for a heartbeat that nobody sends")
+	}
+	w.lease.renew(time.Now())
+	for range 2 {
+		if !w.able() {
+			t.Error("the heartbeat has arrived and nothing may begin")
+		}
+		w.lease.doubt()
+		if w.able() {
+			t.Error("something may begin before the next heartbeat")
+		}
+		w.lease.renew(time.Now())
+	}
 }
 
 func TestAHeartbeatThatHangsLeavesTimeForAnother(t *testing.T) {

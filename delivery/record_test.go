@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
 )
@@ -151,18 +152,13 @@ func TestAWorkerThatOthersTakeForDeadBeginsNothing(t *testing.T) {
 		g.append(t, webhook.CreateCard)
 		g.waitAll(t, 1)
 		leases.dead.Store(true)
-		eventually(t, "the worker is silent for too long", func() bool {
-			workers, err := g.Workers(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return len(workers) == 1 && workers[0].ID == run.id && !workers[0].Alive
-		})
+		eventually(t, "the worker is silent for too long", func() bool { return !g.alive(t, run.id) })
 		for range webhook.StartWindow {
 			g.append(t, webhook.CreateCard)
 		}
-		eventually(t, "its dropped tickets have come back once", func() bool {
-			return g.metric(t, "ledgerhook_reconciler_repaired_total", "ticket_lost") >= webhook.StartWindow
+		eventually(t, "it has fetched the tickets", func() bool {
+			depths, err := g.queue.Depths(t.Context())
+			return err == nil && depths[0].Active >= webhook.StartWindow
 		})
 		if n := len(partner.requests()); n != 1 {
 			t.Errorf("%d notifications were sent without a lease", n-1)
@@ -173,4 +169,58 @@ func TestAWorkerThatOthersTakeForDeadBeginsNothing(t *testing.T) {
 			t.Errorf("%d notifications were sent twice", n)
 		}
 	})
+}
+
+// tardy is a ledger whose answers to claims take a while.
+type tardy struct {
+	delivery.Ledger
+	claimed, answer chan struct{}
+}
+
+func (l tardy) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
+	job, ok, err := l.Ledger.Claim(ctx, t, workerID)
+	l.claimed <- struct{}{}
+	<-l.answer
+	return job, ok, err
+}
+
+func TestAClaimWhoseAnswerOutlivesTheLeaseIsLeftToOthers(t *testing.T) {
+	for name, heardAgain := range map[string]bool{"silent still": false, "heard again": true} {
+		t.Run(name, func(t *testing.T) {
+			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+				g := start(t, b, setup{})
+				partner := receive(t, accept)
+				g.endpoint(t, partner.URL)
+				late := tardy{g.Ledger, make(chan struct{}, 1), make(chan struct{})}
+				leases := &patchy{Leases: g.Ledger}
+				slow := g.run(t, parts{ledger: late, leases: leases, keepless: true})
+				answer := sync.OnceFunc(func() { close(late.answer) })
+				t.Cleanup(answer) // before its own cleanup, which waits for its handlers
+				g.append(t, webhook.CreateCard)
+				<-late.claimed
+				leases.dead.Store(true)
+				g.run(t, parts{})
+				g.waitAll(t, 1)
+				if heardAgain {
+					leases.dead.Store(false)
+					eventually(t, "the worker is heard again", func() bool { return g.alive(t, slow.id) })
+				}
+				answer()
+				slow.stop() // waits for its handlers
+				if n := len(partner.requests()); n != 1 {
+					t.Errorf("%d requests were made, the last by a worker that others took for dead", n)
+				}
+			})
+		})
+	}
+}
+
+// alive reports whether the ledger counts a worker as alive.
+func (g *gateway) alive(t *testing.T, id string) bool {
+	t.Helper()
+	workers, err := g.Workers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(workers, func(w ledger.WorkerLease) bool { return w.ID == id && w.Alive })
 }

@@ -222,6 +222,30 @@ func TestALedgerThatIsAwayStopsSendingUntilItIsBack(t *testing.T) {
 	}
 }
 
+func TestAWorkerThatAloneCannotReachTheLedgerLeavesTheWorkToOthers(t *testing.T) {
+	t.Parallel()
+	const slots = 8
+	g := start(t, ledgertest.New(t, "postgres"), setup{redisURL: queuetest.Start(t).URL})
+	partner := receive(t, accept)
+	g.endpoints(t, 20, partner)
+	ledger, leases := &unreachable{Ledger: g.Ledger, noClaim: true}, &patchy{Leases: g.Ledger}
+	g.run(t, parts{slots: slots, ledger: ledger, leases: leases, keepless: true})
+	ledger.away.Store(true)
+	leases.dead.Store(true)
+	for range 10 {
+		g.append(t, webhook.CreateCard)
+	}
+	eventually(t, "it has tried", func() bool { return ledger.refused.Load() > 0 })
+	other := g.run(t, parts{slots: slots})
+	g.waitAll(t, 200)
+	if n := ledger.refused.Load(); n > slots {
+		t.Errorf("the worker that is cut off has dropped %d tickets, want at most those of its %d slots", n, slots)
+	}
+	if n := g.Count(t, "SELECT COUNT(*) FROM attempts WHERE outcome = 'delivered' AND number = 1 AND worker_id = $1", other.id); n != 200 {
+		t.Errorf("the other has made %d deliveries at the first attempt, want 200", n)
+	}
+}
+
 func TestOnlyTheCurrentTicketOfADeliveryIsSent(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		var handed atomic.Pointer[delivery.Ticket]

@@ -46,13 +46,14 @@ type WorkerOptions struct {
 	Policy   webhook.RetryPolicy
 	Metrics  *Metrics
 	Log      *slog.Logger
+	Alone    bool // no other process can work on the ledger
 }
 
 // NewWorker returns a worker.
 func NewWorker(o WorkerOptions) *Worker {
 	return &Worker{
 		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, metrics: o.Metrics, log: o.Log,
-		composer: o.Composer, inFlight: map[flight]string{},
+		composer: o.Composer, lease: lease{alone: o.Alone}, inFlight: map[flight]string{},
 	}
 }
 
@@ -76,21 +77,59 @@ func (w *Worker) Deliver(ctx context.Context, t Ticket) {
 func (w *Worker) claim(ctx context.Context, t Ticket) (Job, bool) {
 	w.claiming.Add(1)
 	defer w.claiming.Add(-1)
-	if w.stuck.Load() > 0 || w.lease.lost() || ctx.Err() != nil {
-		return Job{}, false // what cannot be recorded, or not by us, should not be sent
+	if !w.able() || ctx.Err() != nil {
+		return Job{}, false
 	}
+	ends := w.lease.ends.Load()
 	job, ok, err := w.ledger.Claim(context.WithoutCancel(ctx), t, w.id)
 	if err != nil {
 		w.log.Debug("a ticket was dropped", "delivery", t.DeliveryID, "error", err)
+		if webhook.KindOf(err) == webhook.KindUnavailable {
+			w.lease.doubt()
+		}
 	}
 	if err != nil || !ok {
 		return Job{}, false
+	}
+	if w.lease.lost() || w.lease.ends.Load() > ends {
+		return Job{}, false // others may have given it up meanwhile and send it
 	}
 	w.mu.Lock()
 	w.inFlight[flightOf(job.Delivery)] = job.Delivery.EndpointID
 	w.mu.Unlock()
 	return job, true
 }
+
+// able reports whether the worker may begin a delivery: what cannot be
+// recorded, or not by us, should not be sent.
+func (w *Worker) able() bool {
+	return w.stuck.Load() == 0 && !w.lease.lost() && !w.lease.doubtful()
+}
+
+// Ready waits until the worker may begin a delivery, which it may not while it
+// cannot reach the ledger, and reports whether it may. It waits for limit at
+// most, and no longer than ctx lasts.
+func (w *Worker) Ready(ctx context.Context, limit time.Duration) bool {
+	if w.able() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	look := time.NewTicker(readyPause)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+			if w.able() {
+				return true
+			}
+		}
+	}
+}
+
+const readyPause = 200 * time.Millisecond
 
 // attempt sends the job once. Whatever happens is the attempt's outcome, even
 // a fault of ours that this job alone brings about.

@@ -65,11 +65,17 @@ func enqueue(t *testing.T, q *Queue, tickets ...delivery.Ticket) {
 	}
 }
 
+// willing is a worker that is always ready.
+type willing func(context.Context, delivery.Ticket)
+
+func (willing) Ready(context.Context, time.Duration) bool             { return true }
+func (w willing) Deliver(ctx context.Context, ticket delivery.Ticket) { w(ctx, ticket) }
+
 // serve fetches with handle until the test ends.
 func serve(t *testing.T, q *Queue, slots int, handle func(context.Context, delivery.Ticket)) *Servers {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := q.Serve(ctx, slots, handle)
+	s, err := q.Serve(ctx, slots, willing(handle))
 	if err != nil {
 		t.Fatal(err)
 	}

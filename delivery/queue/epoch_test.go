@@ -99,7 +99,7 @@ func TestShutdownReturnsWhileRedisIsAway(t *testing.T) {
 	q := open(t, server.URL)
 	b := newBlocked(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := q.Serve(ctx, 4, b.handle)
+	s, err := q.Serve(ctx, 4, willing(b.handle))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,17 +20,34 @@ const (
 // shutdownTimeout is enough to record what was cut off.
 const shutdownTimeout = 5 * time.Second
 
+// Worker is whom tickets are handed to.
+type Worker interface {
+	// Ready waits until the worker may begin a delivery, for limit at most and
+	// no longer than ctx lasts, and reports whether it may.
+	Ready(ctx context.Context, limit time.Duration) bool
+	// Deliver does what the ticket asks for, or drops it.
+	Deliver(ctx context.Context, t delivery.Ticket)
+}
+
+// A worker that cannot reach the ledger would empty the queue that it shares
+// with those that can: whatever it drops makes room for the next ticket. So a
+// ticket that it may not begin keeps its slot until it may, and after
+// passOnAfter goes to whoever fetches it next as well.
+const (
+	passOnAfter = 2 * time.Second
+	keptAfter   = taskMargin / 2 // for how long it keeps the slot then
+)
+
 // Servers fetch tickets and call their handler, one server a shard.
 type Servers struct {
 	servers []*asynq.Server
 }
 
-// Serve starts fetching. At most slots tickets are handled at once, spread
-// evenly over the shards, but at least one a shard. ctx goes to every handler
-// as it is, and asynq has another: its own ends when Redis is away for its
+// Serve starts fetching for w. At most slots tickets are handled at once, spread
+// evenly over the shards, but at least one a shard. ctx goes to w as it is, and asynq has another: its own ends when Redis is away for its
 // lease of 30 s, and what is being sent must not be cut off for that; and
 // asynq does not wait for handlers whose context it has seen end.
-func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Context, delivery.Ticket)) (*Servers, error) {
+func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error) {
 	poll := pollRedis
 	if q.embedded != nil {
 		poll = pollEmbedded
@@ -51,7 +68,11 @@ func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Contex
 			if err != nil {
 				return nil // not ours; the reconciler would have sent ours again
 			}
-			handle(ctx, ticket)
+			if !w.Ready(ctx, passOnAfter) {
+				q.passOn(ctx, shard, task)
+				w.Ready(ctx, keptAfter)
+			}
+			w.Deliver(ctx, ticket)
 			return nil // the ledger alone decides whether anything is tried again
 		}))
 		if err != nil {
@@ -61,6 +82,15 @@ func (q *Queue) Serve(ctx context.Context, slots int, handle func(context.Contex
 		s.servers = append(s.servers, server)
 	}
 	return s, nil
+}
+
+// passOn hands a task's ticket out once more, in about a second. Which of the
+// two comes too late does not matter.
+func (q *Queue) passOn(ctx context.Context, shard string, task *asynq.Task) {
+	_, err := q.client.EnqueueContext(ctx, asynq.NewTask(taskType, task.Payload()), append(q.options(shard), asynq.ProcessIn(time.Second))...)
+	if err != nil {
+		q.log.Debug("a ticket was not passed on", "ticket", string(task.Payload()), "error", err)
+	}
 }
 
 // SlotsPerShard is how many of a process's slots each shard gets.

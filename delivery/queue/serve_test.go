@@ -4,7 +4,9 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue/queuetest"
@@ -130,12 +132,12 @@ func TestTheServersContextEndsWhatRunsAndShutdownWaitsForIt(t *testing.T) {
 	each(t, func(t *testing.T, q *Queue) {
 		ctx, cancel := context.WithCancel(context.Background())
 		began, ended := make(chan struct{}), make(chan struct{})
-		s, err := q.Serve(ctx, 8, func(ctx context.Context, _ delivery.Ticket) {
+		s, err := q.Serve(ctx, 8, willing(func(ctx context.Context, _ delivery.Ticket) {
 			close(began)
 			<-ctx.Done()
 			runtime.Gosched() // whoever did not wait would be gone by now
 			close(ended)
-		})
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,11 +157,11 @@ func TestShutdownDoesNotWaitForWhoeverDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	q := open(t, "")
 	goOn, ended, began := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s, err := q.Serve(context.Background(), 1, func(context.Context, delivery.Ticket) {
+	s, err := q.Serve(context.Background(), 1, willing(func(context.Context, delivery.Ticket) {
 		close(began)
 		<-goOn
 		close(ended)
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,4 +194,61 @@ func TestAHandlerThatPanicsHoldsUpNobodyAndItsTicketIsFound(t *testing.T) {
 			t.Errorf("%q is left of it", left)
 		}
 	})
+}
+
+// barred is a worker that may begin nothing until its context ends.
+type barred struct {
+	t     *testing.T
+	taken atomic.Int32
+}
+
+func (b *barred) Ready(ctx context.Context, limit time.Duration) bool {
+	if limit == passOnAfter {
+		b.taken.Add(1)
+		return false
+	}
+	<-ctx.Done()
+	return false
+}
+
+func (b *barred) Deliver(ctx context.Context, ticket delivery.Ticket) {
+	if ctx.Err() == nil {
+		b.t.Errorf("%s was handed to a worker that is not ready", ticket.DeliveryID)
+	}
+}
+
+func TestAWorkerThatIsNotReadyLeavesTheQueueToOthers(t *testing.T) {
+	t.Parallel()
+	const slots, many = 8, 200
+	server := queuetest.Start(t)
+	q := open(t, server.URL)
+	cutOff := &barred{t: t}
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := open(t, server.URL).Serve(ctx, slots, cutOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); s.Shutdown() })
+	var tickets []delivery.Ticket
+	for range many {
+		tickets = append(tickets, newTicket())
+	}
+	enqueue(t, q, tickets...)
+	eventually(t, "all its slots are taken", func() bool { return cutOff.taken.Load() == slots })
+
+	var mu sync.Mutex
+	done := map[string]bool{}
+	serve(t, q, slots, func(_ context.Context, ticket delivery.Ticket) {
+		mu.Lock()
+		defer mu.Unlock()
+		done[taskID(ticket)] = true
+	})
+	eventually(t, "the other worker has had every ticket", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(done) == many
+	})
+	if n := cutOff.taken.Load(); n != slots {
+		t.Errorf("the worker that was not ready took %d tickets, want those of its %d slots", n, slots)
+	}
 }
