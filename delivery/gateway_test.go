@@ -165,6 +165,7 @@ type parts struct {
 	keys     delivery.Keys   // nil: the gateway's
 	leases   delivery.Leases // nil: the gateway's
 	keepless bool            // runs no keeper
+	alone    bool            // no other process works on the ledger
 }
 
 // run starts a worker process, which stops with the test.
@@ -186,7 +187,7 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 	t.Cleanup(out.Close)
 	run := &process{id: webhook.NewID(webhook.WorkerPrefix)}
 	run.worker = delivery.NewWorker(delivery.WorkerOptions{ID: run.id, Ledger: p.ledger, Composer: delivery.NewComposer(p.keys, g.box, g.metrics),
-		Sender: out, Policy: g.policy, Metrics: g.metrics, Log: g.log})
+		Sender: out, Policy: g.policy, Metrics: g.metrics, Log: g.log, Alone: p.alone})
 	if err := run.worker.TakeLease(t.Context(), p.leases, "test"); err != nil {
 		t.Fatal(err)
 	}

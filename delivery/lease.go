@@ -37,7 +37,7 @@ type lease struct {
 
 // lost reports whether others may take the worker for dead. It must then begin
 // nothing: they would send the same at the same time.
-func (l *lease) lost() bool { return past(l.renewed.Load(), LeaseTime) }
+func (l *lease) lost() bool { return !l.alone && past(l.renewed.Load(), LeaseTime) }
 
 // doubt notes that the ledger gave no answer.
 func (l *lease) doubt() { l.doubted.Store(l.renewed.Load()) }

@@ -96,11 +96,13 @@ func TestAnOutageShorterThanTheLeaseLetsNobodySeemDead(t *testing.T) {
 	})
 }
 
-func TestWhoeverIsAloneIsSureThatOthersAreDead(t *testing.T) {
+func TestWhoeverIsAloneIsTakenForDeadByNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := leased{NewWorker(WorkerOptions{Alone: true}), t}
 		w.lease.renew(time.Now())
 		w.is("at the start", false, true)
+		time.Sleep(time.Hour)
+		w.is("in a long silence, which nobody hears", false, true)
 	})
 }
 

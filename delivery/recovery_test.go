@@ -197,7 +197,7 @@ func TestALedgerThatIsAwayStopsSendingUntilItIsBack(t *testing.T) {
 				g.endpoints(t, 20, partner)
 				ledger := &unreachable{Ledger: g.Ledger, noClaim: test.noClaim, noRecord: !test.noClaim}
 				ledger.away.Store(true)
-				g.run(t, parts{slots: slots, ledger: ledger})
+				g.run(t, parts{slots: slots, ledger: ledger, alone: true})
 				g.append(t, webhook.CreateCard)
 				g.append(t, webhook.TopupCard)
 				eventually(t, "the worker has tried again and again", func() bool {
