@@ -44,9 +44,10 @@ type Servers struct {
 }
 
 // Serve starts fetching for w. At most slots tickets are handled at once, spread
-// evenly over the shards, but at least one a shard. ctx goes to w as it is, and asynq has another: its own ends when Redis is away for its
-// lease of 30 s, and what is being sent must not be cut off for that; and
-// asynq does not wait for handlers whose context it has seen end.
+// evenly over the shards, but at least one a shard. ctx goes to w as it is,
+// since asynq's own ends when Redis is away for its lease of 30 s, and what is
+// being sent must not be cut off for that; and asynq does not wait for handlers
+// whose context it has seen end.
 func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error) {
 	poll := pollRedis
 	if q.embedded != nil {
