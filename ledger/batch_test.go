@@ -58,7 +58,7 @@ func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
 		if b.Embedded() {
 			same(t, "NUL in a text, which SQLite takes", nul, error(nil))
 		} else {
-			wantKind(t, nul, webhook.KindInternal)
+			wantKind(t, nul, webhook.KindInvalid)
 		}
 		wantKind(t, nobody, webhook.KindNotFound)
 		wantKind(t, conflict, webhook.KindConflict)
