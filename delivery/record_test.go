@@ -179,7 +179,10 @@ type tardy struct {
 
 func (l tardy) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
 	job, ok, err := l.Ledger.Claim(ctx, t, workerID)
-	l.claimed <- struct{}{}
+	select {
+	case l.claimed <- struct{}{}:
+	default: // nobody waits for one that comes later
+	}
 	<-l.answer
 	return job, ok, err
 }
