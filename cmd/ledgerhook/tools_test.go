@@ -226,24 +226,44 @@ func TestAKeptNotificationVerifiesOrTellsWhyNot(t *testing.T) {
 	}
 }
 
-func TestAListenerVerifiesPrintsAndAnswersAsTold(t *testing.T) {
-	private, public := keyPair(t)
-	secret := signer.NewWebhookSecret()
+// listener is a running "ledgerhook listen" and what it prints.
+type listener struct {
+	*exec.Cmd
+	url             string
+	messages, lines *bufio.Scanner
+}
+
+// listen starts one on a port of its own and reads where it is.
+func listen(t *testing.T, flags ...string) listener {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := command(ctx, t, nil, "listen", "--addr", "127.0.0.1:0", "--public-key", public, "--secret", secret, "--fail-first", "1", "--status", "204")
+	t.Cleanup(cancel)
+	cmd := command(ctx, t, nil, append([]string{"listen", "--addr", "127.0.0.1:0"}, flags...)...)
 	errs, _ := cmd.StderrPipe()
 	out, _ := cmd.StdoutPipe()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	messages, lines := bufio.NewScanner(errs), bufio.NewScanner(out)
-	messages.Scan()
-	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(messages.Text())
+	l := listener{Cmd: cmd, messages: bufio.NewScanner(errs), lines: bufio.NewScanner(out)}
+	l.messages.Scan()
+	l.url = regexp.MustCompile(`http://[0-9.:]+`).FindString(l.messages.Text())
+	return l
+}
 
+func (l listener) interrupt(t *testing.T) {
+	t.Helper()
+	if err := l.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAListenerVerifiesPrintsAndAnswersAsTold(t *testing.T) {
+	private, public := keyPair(t)
+	secret := signer.NewWebhookSecret()
+	l := listen(t, "--public-key", public, "--secret", secret, "--fail-first", "1", "--status", "204")
 	headers, body := signedNotification(t, private, secret)
 	post := func(body string) int {
-		req, _ := http.NewRequest(http.MethodPost, url+"/any/path", strings.NewReader(body))
+		req, _ := http.NewRequest(http.MethodPost, l.url+"/any/path", strings.NewReader(body))
 		for h := range strings.SplitSeq(headers, "\n") {
 			name, value, _ := strings.Cut(h, ": ")
 			req.Header.Set(name, value)
@@ -266,52 +286,40 @@ func TestAListenerVerifiesPrintsAndAnswersAsTold(t *testing.T) {
 		if got := post(test.body); got != test.status {
 			t.Errorf("request %d: answered %d, want %d", i, got, test.status)
 		}
-		lines.Scan()
-		if line := lines.Text(); !strings.Contains(line, test.line) || !strings.Contains(line, strconv.Itoa(test.status)) {
+		l.lines.Scan()
+		if line := l.lines.Text(); !strings.Contains(line, test.line) || !strings.Contains(line, strconv.Itoa(test.status)) {
 			t.Errorf("request %d: printed %q, want %q in it", i, line, test.line)
 		}
-		lines.Scan()
+		l.lines.Scan()
 		if test.status == 401 {
-			if !strings.Contains(lines.Text(), "the signature does not verify") {
-				t.Errorf("request %d: printed %q, want what is wrong", i, lines.Text())
+			if !strings.Contains(l.lines.Text(), "the signature does not verify") {
+				t.Errorf("request %d: printed %q, want what is wrong", i, l.lines.Text())
 			}
-			lines.Scan()
+			l.lines.Scan()
 		}
-		if want := `"id":"tp_1","status":"Completed"}`; !strings.HasSuffix(lines.Text(), want) {
-			t.Errorf("request %d: printed %q, want the data", i, lines.Text())
+		if want := `"id":"tp_1","status":"Completed"}`; !strings.HasSuffix(l.lines.Text(), want) {
+			t.Errorf("request %d: printed %q, want the data", i, l.lines.Text())
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
+	l.interrupt(t)
+	l.messages.Scan()
+	if want := "3 requests, 1 refused"; !strings.Contains(l.messages.Text(), want) {
+		t.Errorf("ended with %q, want %q", l.messages.Text(), want)
 	}
-	messages.Scan()
-	if want := "3 requests, 1 refused"; !strings.Contains(messages.Text(), want) {
-		t.Errorf("ended with %q, want %q", messages.Text(), want)
-	}
-	if err := cmd.Wait(); err != nil {
+	if err := l.Wait(); err != nil {
 		t.Errorf("Ctrl-C is how a listener ends: %v", err)
 	}
 }
 
 // A first look with curl has neither a signature nor an id.
 func TestAListenerThatVerifiesNothingAnswersEveryPostAsTold(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := command(ctx, t, nil, "listen", "--addr", "127.0.0.1:0", "--fail-first", "1", "--status", "202")
-	errs, _ := cmd.StderrPipe()
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	messages, lines := bufio.NewScanner(errs), bufio.NewScanner(out)
-	messages.Scan()
-	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(messages.Text())
-	if messages.Scan(); !strings.Contains(messages.Text(), "nothing is verified") {
-		t.Errorf("says %q", messages.Text())
+	l := listen(t, "--fail-first", "1", "--status", "202")
+	if l.messages.Scan(); !strings.Contains(l.messages.Text(), "nothing is verified") {
+		t.Errorf("says %q", l.messages.Text())
 	}
 	for i, want := range []int{503, 202, 202} {
 		body := "hello " + strconv.Itoa(i)
-		res, err := http.Post(url, "text/plain", strings.NewReader(body))
+		res, err := http.Post(l.url, "text/plain", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,18 +327,16 @@ func TestAListenerThatVerifiesNothingAnswersEveryPostAsTold(t *testing.T) {
 		if res.StatusCode != want {
 			t.Errorf("request %d: answered %d, want %d", i, res.StatusCode, want)
 		}
-		lines.Scan()
-		if got := strings.Fields(lines.Text()); len(got) != 3 || got[1] != strconv.Itoa(want) || got[2] != "-" {
-			t.Errorf("request %d: printed %q", i, lines.Text())
+		l.lines.Scan()
+		if got := strings.Fields(l.lines.Text()); len(got) != 3 || got[1] != strconv.Itoa(want) || got[2] != "-" {
+			t.Errorf("request %d: printed %q", i, l.lines.Text())
 		}
-		if lines.Scan(); strings.TrimSpace(lines.Text()) != body {
-			t.Errorf("request %d: printed %q, want the body", i, lines.Text())
+		if l.lines.Scan(); strings.TrimSpace(l.lines.Text()) != body {
+			t.Errorf("request %d: printed %q, want the body", i, l.lines.Text())
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
+	l.interrupt(t)
+	if err := l.Wait(); err != nil {
 		t.Errorf("Ctrl-C is how a listener ends: %v", err)
 	}
 }
