@@ -153,6 +153,16 @@ func change(t *testing.T, b *ledgertest.Bench, statement string, args ...any) {
 	}
 }
 
+// reopenWaiting opens the ledger again with the waits before each attempt.
+func reopenWaiting(t *testing.T, b *ledgertest.Bench, waits ...time.Duration) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.Options.Retry = webhook.RetryPolicy{Waits: waits}
+	b.Reopen(t)
+}
+
 // allDue makes everything that waits for its time due now.
 func allDue(t *testing.T, b *ledgertest.Bench) {
 	t.Helper()

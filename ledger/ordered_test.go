@@ -311,11 +311,7 @@ func TestAFirstWaitIsKeptWhenOrderComesAndGoes(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 32)
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		b.Options.Retry = webhook.RetryPolicy{Waits: []time.Duration{time.Hour}}
-		b.Reopen(t)
+		reopenWaiting(t, b, time.Hour)
 		ids := tell(t, b, "a", "a", "b")
 		for _, change := range []func(*webhook.Endpoint){order, disorder, order, disorder} {
 			set(t, b, e.ID, change)

@@ -250,11 +250,7 @@ func TestAReplayGetsOnBesideABacklogThatNeverEnds(t *testing.T) {
 				b.Partner(t, "acme")
 				wide(t, b, 4)
 				exhaust(t, b, 10)
-				if err := b.Close(); err != nil {
-					t.Fatal(err)
-				}
-				b.Options.Retry = webhook.RetryPolicy{Waits: []time.Duration{beside.firstWait}}
-				b.Reopen(t)
+				reopenWaiting(t, b, beside.firstWait)
 				storeMany(t, b, "acme", 8)
 				r := replay(t, b, delivery.MaxReplayRate)
 				others, repeated := 0, 0

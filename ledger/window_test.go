@@ -323,11 +323,7 @@ func TestFullWindowsAreNotPromotedAgainAndAgain(t *testing.T) {
 func TestTheFirstWaitIsTheOneBeforeTheFirstAttempt(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		e := ordered(t, b)
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		b.Options.Retry = webhook.RetryPolicy{Waits: []time.Duration{time.Hour, time.Minute}}
-		b.Reopen(t)
+		reopenWaiting(t, b, time.Hour, time.Minute)
 		began := time.Now()
 		ids := tell(t, b, "a", "a", "b")
 		none(t, b)
