@@ -46,8 +46,8 @@ const maxRemembered = 1024
 func newMemory() *memory { return &memory{values: map[remembering]remembered{}} }
 
 // recall reads a value, and falls back on the last one of the same name when
-// that fails or does not answer before ctx ends. Without a name nothing is
-// remembered: for what everybody asks for once, in words of his own.
+// that fails or does not answer before ctx ends. Without a name the value is not
+// remembered, as one that nobody asks for a second time.
 func recall[T any](ctx context.Context, m *memory, name string, read func(context.Context) (T, error)) fact[T] {
 	value, err := patiently(ctx, read)
 	now, key := time.Now(), remembering{reflect.TypeFor[T](), name}
