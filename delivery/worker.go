@@ -158,7 +158,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 	if r.ErrorClass == webhook.ErrorBlocked {
 		w.metrics.blocked.WithLabelValues(string(r.BlockedReason)).Inc()
 	}
-	a.ResponseBody, a.Truncated = r.ResponseBody, r.Truncated
+	a.ResponseBody, a.Truncated, a.BodyCut = r.ResponseBody, r.Truncated, r.BodyCut
 	return a
 }
 

@@ -186,6 +186,7 @@ type Attempt struct {
 	ResponseHeaders map[string][]string
 	ResponseBody    []byte // at most MaxKeptBody bytes, as they came
 	Truncated       bool   // the answer's body was longer, or was not read to its end
+	BodyCut         bool   // the answer's body was still coming when its time was up; for the record alone, not kept
 	KeyID           string
 	Worker          string
 

@@ -1,6 +1,9 @@
 package sender
 
 import (
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +49,16 @@ func TestAnEndpointThatAcknowledgesByBodyMustSaySo(t *testing.T) {
 	cut := acknowledge(t, reply("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}"))
 	if cut.ErrorClass != webhook.ErrorBadAck || !strings.Contains(cut.ErrorDetail, "broke off") {
 		t.Errorf("a body cut in the middle: %s %s: %s", cut.Outcome, cut.ErrorClass, cut.ErrorDetail)
+	}
+	slow := newSender(t, Options{BodyTimeout: short}).Send(t.Context(), Request{Body: []byte("{}"), Timeout: 10 * time.Second, AckBody: true,
+		URL: receive(t, nil, func(c net.Conn, _ *http.Request) bool {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n")
+			<-time.After(2 * short)
+			io.WriteString(c, `{"success":true}`)
+			return true
+		}).url})
+	if slow.Outcome != webhook.OutcomeDelivered {
+		t.Errorf("a body that comes later than others may: %s %s: %s", slow.Outcome, slow.ErrorClass, slow.ErrorDetail)
 	}
 	if r := acknowledge(t, reply(plainAnswer("500 x", `{"success":true}`))); r.ErrorClass != webhook.ErrorHTTP5xx {
 		t.Errorf("an answer of 500 that says success: %s %s", r.Outcome, r.ErrorClass)

@@ -14,8 +14,11 @@ import (
 	"ledgerhook/webhook"
 )
 
-// errAttemptTimeout is the cause of an attempt's context when its time is up.
-var errAttemptTimeout = errors.New("the attempt's time is up")
+// The causes of an attempt's context when its time is up, or its body's.
+var (
+	errAttemptTimeout = errors.New("the attempt's time is up")
+	errBodyTimeout    = errors.New("the time of the answer's body is up")
+)
 
 // fail fills res for an attempt without an answer, from the error and from how
 // far the attempt had got: most errors of net/http have no type to go by. A

@@ -3,6 +3,7 @@ package sender
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,6 +44,7 @@ type Result struct {
 	ResponseHeaders http.Header
 	ResponseBody    []byte // the first 16 KiB, as they came
 	Truncated       bool   // the body was longer, or was not read to its end
+	BodyCut         bool   // the body was still coming when its time was up
 }
 
 // judge fills r from an answer whose headers are complete and reads its body.
@@ -90,6 +92,8 @@ func (r *Result) readBody(from io.Reader) (body []byte, note string) {
 		if n, _ := io.ReadFull(from, more[:]); n > 0 {
 			note = "the answer's body is longer than 64 KiB; the rest was not read"
 		}
+	} else if r.BodyCut = errors.Is(err, errBodyTimeout) || errors.Is(err, errAttemptTimeout); r.BodyCut {
+		note = fmt.Sprintf("the answer's body did not end in time: %d bytes came", len(body))
 	} else {
 		note = fmt.Sprintf("the answer's body broke off after %d bytes", len(body))
 	}

@@ -29,6 +29,7 @@ const (
 	DefaultTLSTimeout     = 5 * time.Second  // the handshake
 	DefaultHeaderTimeout  = 10 * time.Second // from the request written to the answer's last header
 	DefaultTimeout        = 15 * time.Second // the whole attempt
+	DefaultBodyTimeout    = 2 * time.Second  // from the answer's headers to the end of a body that acknowledges nothing
 )
 
 const (
@@ -49,6 +50,7 @@ type Options struct {
 	TLSTimeout     time.Duration
 	HeaderTimeout  time.Duration
 	Timeout        time.Duration // for requests that name none
+	BodyTimeout    time.Duration
 }
 
 // Request is one notification to send.
@@ -78,6 +80,7 @@ func New(o Options) *Sender {
 	setDefault(&o.TLSTimeout, DefaultTLSTimeout)
 	setDefault(&o.HeaderTimeout, DefaultHeaderTimeout)
 	setDefault(&o.Timeout, DefaultTimeout)
+	setDefault(&o.BodyTimeout, DefaultBodyTimeout)
 	return &Sender{
 		opts:  o,
 		tls:   newTransport(o, o.Guard.Control),
@@ -128,11 +131,16 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 	t := &timeline{start: time.Now()}
 	attempt, cancel := context.WithTimeoutCause(ctx, r.Timeout, errAttemptTimeout)
 	defer cancel()
+	attempt, stop := context.WithCancelCause(attempt)
+	defer stop(nil)
 
 	var res Result
 	resp, err := s.post(httptrace.WithClientTrace(attempt, t.hooks()), r)
 	switch {
 	case err == nil:
+		if !r.AckBody || resp.StatusCode/100 != 2 {
+			defer time.AfterFunc(s.opts.BodyTimeout, func() { stop(errBodyTimeout) }).Stop()
+		}
 		res.judge(ctx, resp, r.AckBody)
 	case stoppedBy(ctx, err):
 		res.stopped()
