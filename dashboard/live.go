@@ -79,7 +79,7 @@ func (h *hub) poll(ctx context.Context, t *topic, read source) {
 	defer tick.Stop()
 	for {
 		asking, cancel := context.WithTimeout(ctx, readLimit)
-		now, err := read(asking)
+		now, err := patiently(asking, read)
 		cancel()
 		switch {
 		case ctx.Err() != nil:

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -107,6 +109,58 @@ func TestNobodyWaitsForHisNeighboursAfterABadRow(t *testing.T) {
 		<-answered
 		same(t, "the good ones", []error{errs[0], last}, make([]error, 2))
 		wantKind(t, errs[1], webhook.KindInternal)
+		b.CheckWindows(t)
+	})
+}
+
+// What pages and the API change, they change on the writer's goroutine.
+func TestAPanicInAChangeIsItsCallersAlone(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "umbrella")
+		e := b.Endpoint(t, "acme", 8)
+		var good, endpoint, partner error
+		together(b.Ledger,
+			func() {
+				_, endpoint = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
+					e.Description = "half"
+					panic("wrong page")
+				})
+			},
+			func() { _, good = b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")) },
+			func() {
+				_, partner = b.UpdatePartner(t.Context(), "umbrella", func(*partners.Partner) error { panic("wrong page") })
+			},
+		)
+		same(t, "the neighbour", good, error(nil))
+		for _, err := range []error{endpoint, partner} {
+			wantKind(t, err, webhook.KindInternal)
+			if err == nil || !strings.Contains(err.Error(), "wrong page") || !strings.Contains(err.Error(), "batch_test.go") {
+				t.Errorf("the log would not say where the panic was: %v", err)
+			}
+		}
+		after, err := b.Ledger.Endpoint(t.Context(), e.ID)
+		same(t, "the endpoint", []any{after.Description, err}, []any{e.Description, error(nil)})
+		b.CheckWindows(t)
+	})
+}
+
+func TestAChangeThatTakesTooLongFailsAlone(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8)
+		var good, slow, change error
+		together(b.Ledger,
+			func() { _, good = b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")) },
+			func() { slow = b.ChangeSlowly(t.Context()) },
+			func() {
+				_, change = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Description = "new"; return nil })
+			},
+		)
+		same(t, "the neighbours", []error{good, change}, make([]error, 2))
+		wantKind(t, slow, webhook.KindUnavailable)
+		same(t, "deliveries", b.Count(t, "SELECT COUNT(*) FROM deliveries"), 1)
+		same(t, "partners without a name", b.Count(t, "SELECT COUNT(*) FROM partners WHERE name = ''"), 0)
 		b.CheckWindows(t)
 	})
 }

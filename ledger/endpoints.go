@@ -234,7 +234,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
 // change may set what belongs to the endpoint itself, and of its window
 // MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered. Order
-// takes hold of what is unfinished, too; of more than 20,000 it is a Conflict.
+// takes hold of what is unfinished, too; of more than 2,000 it is a Conflict.
 func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (webhook.Endpoint, error) {
 	return l.UpdateEndpointIn(ctx, Everything(), id, change)
 }

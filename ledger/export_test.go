@@ -72,6 +72,15 @@ func (l *Ledger) Settle() {
 	}
 }
 
+// ChangeSlowly is a change that takes for as long as it is let.
+func (l *Ledger) ChangeSlowly(ctx context.Context) error {
+	return l.alterWindows(ctx, nil, func(ctx context.Context, b *batch) error {
+		<-ctx.Done()
+		_, err := b.tx.ExecContext(ctx, "UPDATE partners SET name = ''")
+		return err
+	})
+}
+
 // HoldReaders takes every connection that readers have until release.
 func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 	var held []*sql.Conn

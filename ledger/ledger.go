@@ -172,7 +172,7 @@ func (l *Ledger) broken(err error) error {
 	if notText(err) {
 		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
 	}
-	if !errors.Is(err, errRow) && l.gone(err) {
+	if !errors.Is(err, errRow) && !errors.Is(err, errPanic) && l.gone(err) {
 		return l.unavailable(err)
 	}
 	return err

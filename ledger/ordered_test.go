@@ -678,3 +678,16 @@ func TestARetryByHandDoesNotJumpTheOrder(t *testing.T) {
 		b.CheckAttempts(t)
 	})
 }
+
+// It is one transaction, which everybody else's events wait for.
+func TestOrderIsNotSwitchedOnBehindALongBacklog(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 8)
+		if _, err := b.Raw.ExecContext(t.Context(), "UPDATE windows SET waiting_first = 2001"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil })
+		wantKind(t, err, webhook.KindConflict)
+	})
+}

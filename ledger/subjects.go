@@ -151,8 +151,8 @@ func later(a, b time.Time) time.Time {
 }
 
 // maxReordered is how many unfinished deliveries an endpoint may have when its
-// order is switched on, which happens in one transaction.
-const maxReordered = 20_000
+// order is switched on, which happens in one transaction that everybody waits for.
+const maxReordered = 2_000
 
 // keepOrder begins to keep the order of a window's subjects: of what is
 // unfinished, all but the first of each subject wait from now on. What is in

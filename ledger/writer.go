@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +20,9 @@ const (
 	maxBatch = 128
 	// commitTimeout bounds a batch, whoever waits for it.
 	commitTimeout = 10 * time.Second
+	// alterLimit bounds one alteration, which its neighbours in the batch wait
+	// for. What changes many rows does so in steps far below it.
+	alterLimit = 2 * time.Second
 )
 
 // operation is one caller's part of a batch. Exactly one of append, claim,
@@ -172,6 +177,13 @@ func (w *writer) commit(ops []*operation) {
 	if err != nil && retryable(err) {
 		err = w.transact(ops)
 	}
+	if late, ok := errors.AsType[*tooSlow](err); ok {
+		w.answer([]*operation{late.op}, errTooSlow)
+		if ops = slices.DeleteFunc(ops, func(op *operation) bool { return op == late.op }); len(ops) > 0 {
+			w.commit(ops)
+		}
+		return
+	}
 	if err != nil && len(ops) > 1 && !lost(err) {
 		w.ledger.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
@@ -222,7 +234,12 @@ func (w *writer) transact(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	b := &batch{ledger: w.ledger, now: time.Now(), windows: map[string]*window{}}
-	err := w.ledger.inTx(ctx, func(tx *sql.Tx) error {
+	err := w.ledger.inTx(ctx, func(tx *sql.Tx) (err error) {
+		defer func() {
+			if v := recover(); v != nil { // in what a caller handed over; see commitEach
+				err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
+			}
+		}()
 		b.tx = w.ledger.batched(tx)
 		return b.run(ctx, ops)
 	})
@@ -238,6 +255,10 @@ func (w *writer) transact(ops []*operation) error {
 	}
 	return nil
 }
+
+// errPanic marks a mistake of ours in what a caller handed over: the database
+// is there.
+var errPanic = errors.New("panic")
 
 // batch is one transaction of the delivery path.
 //
@@ -309,19 +330,37 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 }
 
 // alter runs the alterations one by one. A refusal, which is an error for the
-// caller, has written nothing and leaves the others alone.
+// caller, has written nothing and leaves the others alone; one that takes too
+// long leaves the batch to its neighbours.
 func (b *batch) alter(ctx context.Context) error {
 	for _, op := range b.alters {
-		err := op.alter.do(ctx, b)
+		limited, cancel := context.WithTimeout(ctx, alterLimit)
+		err := op.alter.do(limited, b)
+		late := err != nil && limited.Err() != nil && ctx.Err() == nil
+		cancel()
 		var refusal *webhook.Error
-		if errors.As(err, &refusal) {
+		switch {
+		case late:
+			return &tooSlow{op}
+		case errors.As(err, &refusal):
 			op.err = err
-		} else if err != nil {
+		case err != nil:
 			return err
 		}
 	}
 	return nil
 }
+
+// errTooSlow is what the caller of an alteration hears that was cut off.
+var errTooSlow = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
+	Message: "the change took too long beside others and was not made: try again"}
+
+// tooSlow fails a batch over one of its alterations. It is no absence of the
+// database: the others are run again without it.
+type tooSlow struct{ op *operation }
+
+func (e *tooSlow) Error() string { return "an alteration took more than " + alterLimit.String() }
+func (e *tooSlow) Unwrap() error { return errTooSlow }
 
 // alterWindows runs do with the windows of endpoints locked, in the next
 // batch. It waits for the batch whatever happens to ctx, since do's results
