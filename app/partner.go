@@ -28,6 +28,7 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 		defer cancel()
 		return postman.Close(ctx)
 	})
+	ours := a.ledger.ForPartners()
 	banks, err := orders.LoadBanks(orders.DefaultBankSources)
 	if err != nil {
 		return err
@@ -37,9 +38,9 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 		limits = orders.SandboxLimits
 	}
 	(&ingest.Partner{
-		Partners: a.ledger, Secrets: a.ledger, Orders: a.ledger, Made: a.ledger,
-		Tokens: partners.NewTokens(a.ledger, a.box, a.log),
-		Codes:  partners.NewCodes(a.ledger, a.box.Derive(partners.PepperLabel), postman),
+		Partners: ours, Secrets: ours, Orders: ours, Made: ours,
+		Tokens: partners.NewTokens(ours, a.box, a.log),
+		Codes:  partners.NewCodes(ours, a.box.Derive(partners.PepperLabel), postman),
 		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: web.NewLimiter(a.queue.Redis()), Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
 		Metrics: ingest.NewPartnerMetrics(a.registry), Web: a.webMetrics, Log: a.log,
 	}).Register(mux)

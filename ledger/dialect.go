@@ -61,14 +61,21 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 	return nil
 }
 
-// openPools keeps readers apart from the rest: however many pages are slow,
-// the writers and the heartbeat have a connection.
+// openPools opens every group of connections. They connect when they are first
+// used, so that a process has none for roles that it does not play.
 func (l *Ledger) openPools(config pgx.ConnConfig) {
-	for _, pool := range []**sql.DB{&l.write, &l.read} {
-		*pool = stdlib.OpenDB(config)
-		(*pool).SetMaxOpenConns(poolConnections)
-		(*pool).SetMaxIdleConns(poolConnections)
+	open := func(connections int) pool {
+		db := stdlib.OpenDB(config)
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		return pool{DB: db}
 	}
+	both := func(connections int) view {
+		p := open(connections)
+		return view{p, p}
+	}
+	l.write, l.read = open(pathConnections), open(readConnections)
+	l.pools = pools{pages: both(pagesConnections), door: both(doorConnections), partners: both(partnersConnections), lease: open(1)}
 }
 
 func (l *Ledger) openSQLite(dir string) error {
@@ -97,15 +104,25 @@ func (l *Ledger) openSQLite(dir string) error {
 	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	// Without an authority, since the first part of a relative path would be taken for one.
 	address := "file:" + (&url.URL{Path: path}).EscapedPath()
-	if l.write, err = sql.Open("sqlite", address+"?_txlock=immediate&"+common); err != nil {
+	write, err := sql.Open("sqlite", address+"?_txlock=immediate&"+common)
+	if err != nil {
 		return err
 	}
-	l.write.SetMaxOpenConns(1)
-	if l.read, err = sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common); err != nil {
-		return err
+	write.SetMaxOpenConns(1)
+	l.write = pool{DB: write}
+	reading := func(connections int) pool {
+		read, opened := sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common)
+		if err = errors.Join(err, opened); opened == nil {
+			read.SetMaxOpenConns(connections)
+		}
+		return pool{DB: read}
 	}
-	l.read.SetMaxOpenConns(4)
-	return nil
+	both := func(connections int) view {
+		return view{pool{DB: write, turn: make(chan struct{}, 1)}, reading(connections)}
+	}
+	l.read = reading(readConnections)
+	l.pools = pools{pages: both(pagesConnections), door: both(doorConnections), partners: both(partnersConnections), lease: pool{DB: write}}
+	return err
 }
 
 // first reads the first waiting deliveries of lanes, in order, those due until
@@ -282,9 +299,14 @@ func isUnique(err error) bool {
 	return errors.As(err, &lite) && (lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
+// How many connections each group of a process has at most, 25 in all; see
+// docs/operations.md.
 const (
-	// poolConnections is how many connections each of a process's two pools has
-	// at most on PostgreSQL.
-	poolConnections = 8
-	connectTimeout  = 5 * time.Second
+	pathConnections     = 6 // two writers, and what keeps deliveries on their way
+	readConnections     = 4 // the internal API and what runs in the background
+	pagesConnections    = 6
+	doorConnections     = 2
+	partnersConnections = 6
+
+	connectTimeout = 5 * time.Second
 )

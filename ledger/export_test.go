@@ -99,6 +99,9 @@ func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
+// WriterAwaited reports whether anybody has waited for a connection that writes.
+func (l *Ledger) WriterAwaited() bool { return l.write.Stats().WaitCount > 0 }
+
 // Statement is a statement as the ledger sent it.
 type Statement struct {
 	SQL  string
@@ -113,9 +116,9 @@ func (l *Ledger) Trace(databaseURL string, told func(Statement)) error {
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.Tracer = tracer(told)
-	old := []*sql.DB{l.write, l.read}
+	old := *l
 	l.openPools(*config)
-	return errors.Join(old[0].Close(), old[1].Close())
+	return errors.Join(view{old.write, old.read}.close(), old.pools.close())
 }
 
 type tracer func(Statement)

@@ -24,15 +24,16 @@ import (
 // Ledger is an open database. It is safe for concurrent use.
 type Ledger struct {
 	dialect
-	write  *sql.DB // SQLite: one connection, immediate transactions
-	read   *sql.DB // a pool of its own: no writer waits for readers
+	write  pool // SQLite: one connection, immediate transactions
+	read   pool // another one: no writer waits for readers
+	pools  pools
 	log    *slog.Logger
 	writer *writer
 	claims *writer // of claims alone; SQLite: the same
 	unlock func() error
 	slot   int // of the rollups
 
-	horizon horizon
+	horizon *horizon
 
 	retry          webhook.RetryPolicy
 	deliveriesMade func(t webhook.Type, trigger webhook.Trigger, n int)
@@ -98,7 +99,7 @@ const (
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -125,7 +126,7 @@ func (l *Ledger) Close() error {
 }
 
 func (l *Ledger) close() error {
-	return errors.Join(l.read.Close(), l.write.Close(), l.unlock())
+	return errors.Join(view{l.write, l.read}.close(), l.pools.close(), l.unlock())
 }
 
 // Ping reports whether the database answers, as an Unavailable error if not.
@@ -148,18 +149,7 @@ func (l *Ledger) unavailable(err error) error {
 
 // inTx runs do in one transaction.
 func (l *Ledger) inTx(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := l.write.BeginTx(ctx, nil)
-	if err != nil {
-		return l.broken(fmt.Errorf("begin: %w", err))
-	}
-	if err := do(tx); err != nil {
-		_ = tx.Rollback()
-		return l.broken(err)
-	}
-	if err := tx.Commit(); err != nil {
-		return l.broken(fmt.Errorf("commit: %w", err))
-	}
-	return nil
+	return l.broken(l.write.inTx(ctx, do))
 }
 
 // broken marks err as Unavailable if it is the database that is gone, and as

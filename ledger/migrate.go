@@ -119,7 +119,7 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(name, l.write, dir, options...)
+	return goose.NewProvider(name, l.write.DB, dir, options...)
 }
 
 // checkSchema returns a one-line error unless the schema is exactly this program's.

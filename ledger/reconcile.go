@@ -110,9 +110,10 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	return taken, nil
 }
 
-// Heartbeat says that a worker lives. The first one registers it.
+// Heartbeat says that a worker lives. The first one registers it. It waits for
+// nobody else's connection.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
-	_, err := l.write.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at) VALUES ($1, $2, "+l.clock+", "+l.clock+
+	_, err := l.pools.lease.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at) VALUES ($1, $2, "+l.clock+", "+l.clock+
 		") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at", workerID, host)
 	return l.broken(err)
 }

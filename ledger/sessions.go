@@ -25,7 +25,7 @@ func sessionFields(s *partners.Session) []any {
 // login of its person and writes by.
 func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
 	by.Target = s.PersonID
-	return l.audited(ctx, by, func(tx *sql.Tx) error {
+	return l.atDoor().audited(ctx, by, func(tx *sql.Tx) error {
 		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, micros(s.CreatedAt), false)
 		if err != nil {
 			return err

@@ -68,6 +68,7 @@ func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, 
 // Invite finds the invitation of a link, used and expired ones too. A token
 // that is none is NotFound.
 func (l *Ledger) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
+	l = l.atDoor()
 	return l.invite(ctx, l.read, hash)
 }
 
@@ -101,7 +102,8 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // as are a username that is taken and a person who is disabled, after which
 // the link still works.
 func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
+	invited := by.Detail
+	err := l.atDoor().inTx(ctx, func(tx *sql.Tx) error {
 		i, err := l.invite(ctx, tx, hash)
 		if err != nil {
 			return err
@@ -125,7 +127,7 @@ func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Perso
 		if err != nil {
 			return err
 		}
-		by.Target, by.PartnerCode, by.Detail = p.ID, p.PartnerCode, "invited by "+i.InvitedBy+"; "+by.Detail
+		by.Target, by.PartnerCode, by.Detail = p.ID, p.PartnerCode, "invited by "+i.InvitedBy+"; "+invited
 		return appendAudit(ctx, tx, []partners.AuditEntry{by}, now)
 	})
 	return p, err

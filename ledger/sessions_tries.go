@@ -40,7 +40,7 @@ func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now ti
 // alterTries runs change on the tries of subjects, locked in their order.
 func (l *Ledger) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
 	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+	return l.atDoor().inTx(ctx, func(tx *sql.Tx) error {
 		all := make([]partners.LoginTries, len(subjects))
 		for i, subject := range subjects {
 			all[i].Subject = subject

@@ -17,7 +17,7 @@ const credentialColumns = personColumns + `, p.password, p.totp, p.totp_step, CO
 // among the partners' people. For nobody it answers with empty credentials,
 // which no password fits.
 func (l *Ledger) CredentialsByName(ctx context.Context, username string, operators bool) (partners.Credentials, error) {
-	return l.credentials(ctx, "p.username = $2 AND (p.partner_code = '') = $3", username, operators)
+	return l.atDoor().credentials(ctx, "p.username = $2 AND (p.partner_code = '') = $3", username, operators)
 }
 
 // Credentials returns those of a person; they are empty for nobody.
@@ -88,12 +88,12 @@ func replaceRecovery(ctx context.Context, tx *sql.Tx, personID string, hashes []
 // UseTOTPStep marks a step as used and reports whether it was not before, nor
 // any later one: of two requests with one code one signs in.
 func (l *Ledger) UseTOTPStep(ctx context.Context, personID string, step int64) (first bool, err error) {
-	return l.happened(ctx, "UPDATE people SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND length(totp) > 0", personID, step)
+	return l.atDoor().happened(ctx, "UPDATE people SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND length(totp) > 0", personID, step)
 }
 
 // UseRecoveryCode uses a code up and reports whether it was one.
 func (l *Ledger) UseRecoveryCode(ctx context.Context, personID string, hash []byte) (good bool, err error) {
-	return l.happened(ctx, "DELETE FROM recovery_codes WHERE person_id = $1 AND hash = $2", personID, hash)
+	return l.atDoor().happened(ctx, "DELETE FROM recovery_codes WHERE person_id = $1 AND hash = $2", personID, hash)
 }
 
 // RecoveryCodesLeft counts a person's recovery codes.

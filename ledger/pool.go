@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// pool is a group of connections that certain callers share, so that however
+// many of them there are, they take none that others need.
+type pool struct {
+	*sql.DB
+	// turn lets one transaction at a time wait for the one connection that
+	// SQLite's writers share. Whoever waits for it is served in order: of a
+	// thousand sign-ins at most one stands before an event. Nil: the pool has
+	// connections of its own.
+	turn chan struct{}
+}
+
+// pools are a process's groups of connections. The delivery path has the
+// ledger's own two.
+type pools struct {
+	pages    view // what people look at and change
+	door     view // sign-in, which anybody can reach
+	partners view // the partner API
+	lease    pool // heartbeats alone
+}
+
+// view is where a group of callers reads and writes.
+type view struct{ write, read pool }
+
+func (p pools) close() error {
+	return errors.Join(p.pages.close(), p.door.close(), p.partners.close(), p.lease.Close())
+}
+
+// close closes connections twice where groups share them, which does no harm.
+func (v view) close() error { return errors.Join(v.read.Close(), v.write.Close()) }
+
+// ForPages is l for pages: what they read and change by themselves goes over
+// connections of their own; what the writers do for them does not. The
+// original alone is closed.
+func (l *Ledger) ForPages() *Ledger { return l.over(l.pools.pages) }
+
+// ForPartners is the same for the partner API.
+func (l *Ledger) ForPartners() *Ledger { return l.over(l.pools.partners) }
+
+// atDoor is the same for what anybody can ask for without having signed in.
+func (l *Ledger) atDoor() *Ledger { return l.over(l.pools.door) }
+
+func (l *Ledger) over(v view) *Ledger {
+	same := *l
+	same.write, same.read = v.write, v.read
+	return &same
+}
+
+// ExecContext runs a statement in a transaction of its own.
+func (p pool) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
+	err = p.inTx(ctx, func(tx *sql.Tx) error {
+		result, err = tx.ExecContext(ctx, query, args...)
+		return err
+	})
+	return result, err
+}
+
+// inTx runs do in one transaction.
+func (p pool) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+	if p.turn != nil {
+		select {
+		case p.turn <- struct{}{}:
+			defer func() { <-p.turn }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	tx, err := p.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := do(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
