@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"ledgerhook/delivery/sender"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -16,7 +15,6 @@ type catalogueView struct {
 	Attempts int      // at most; 0: not known
 	Waits    []string // before each attempt but the first, which is made at once
 	Span     string   // of the whole schedule
-	Answer   string   // within which an answer must come; empty: not known
 	Timeout  string   // of a whole attempt; empty: not known
 }
 
@@ -70,15 +68,9 @@ func (s *surface) cataloguePage(w http.ResponseWriter, r *http.Request, q *reque
 		v.Span = formatDuration(span)
 	}
 	if s.Timeout > 0 {
-		v.Answer, v.Timeout = formatDuration(answerLimit(s.Timeout)), formatDuration(s.Timeout)
+		v.Timeout = formatDuration(s.Timeout)
 	}
 	return q.render(w, r, "portal_catalogue", v)
-}
-
-// answerLimit is how long a receiver has to answer a request of an attempt that
-// may take so long as a whole.
-func answerLimit(attempt time.Duration) time.Duration {
-	return min(attempt, sender.DefaultHeaderTimeout)
 }
 
 // exampleStatus is the status that a type's example reports.

@@ -94,10 +94,10 @@ func (e portalEndpoint) Rate() string {
 	return e.q.T("no limit")
 }
 
-// Limit is how long an attempt and its answer may take; empty: not known here.
+// Limit is how long an attempt may take; empty: not known here.
 func (e portalEndpoint) Limit() string {
 	if limit := cmp.Or(e.Timeout, e.q.surface.Timeout); limit > 0 {
-		return e.q.T("%s; the answer must come within %s of the request", formatDuration(limit), formatDuration(answerLimit(limit)))
+		return formatDuration(limit)
 	}
 	return ""
 }

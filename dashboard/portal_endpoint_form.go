@@ -74,7 +74,7 @@ func (q *request) endpointForm(e webhook.Endpoint, known bool) endpointForm {
 		RateLimit: field{Name: "rateLimit", Type: "number", Label: q.T("Deliveries a second, at most"), Value: strconv.Itoa(delivery.RateLimit(e.Window)), Required: true,
 			Hint: q.T("0 is no limit; %s is the highest.", formatNumber(delivery.MaxRate))},
 		Timeout: field{Name: "timeout", Type: "number", Label: q.T("Seconds an attempt may take"), Value: seconds(e.Timeout), Required: true,
-			Hint: q.T("%s to %s, or 0 for the gateway's own. However long it is, the answer must come within %s of the request.", seconds(delivery.MinTimeout), seconds(delivery.MaxTimeout), formatDuration(answerLimit(delivery.MaxTimeout)))},
+			Hint: q.T("%s to %s, or 0 for the gateway's own. The answer must come within it.", seconds(delivery.MinTimeout), seconds(delivery.MaxTimeout))},
 	}
 	if known {
 		f.ID, f.Version = e.ID, strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)

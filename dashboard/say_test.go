@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -123,9 +122,9 @@ func TestPartnersAreToldHowLongAnAnswerMayTake(t *testing.T) {
 	e := s.bench.Endpoint(t, "acme", 8)
 	own := s.signIn(t, "acme", partners.RoleDeveloper)
 	for path, says := range map[string][]string{
-		"catalogue":                   {"Within 10 s of the request. The whole attempt, the connection included, may take 15 s.", "up to 3 attempts in about 35 s. The first is made at once", `<p class="waits"><code>5 s</code> <code>30 s</code> </p>`},
-		"endpoints/" + e.ID:           {"15 s; the answer must come within 10 s of the request"},
-		"endpoints/" + e.ID + "/edit": {"the answer must come within 10 s of the request."},
+		"catalogue":                   {"Within 15 s, the connection included.", "up to 3 attempts in about 35 s. The first is made at once", `<p class="waits"><code>5 s</code> <code>30 s</code> </p>`},
+		"endpoints/" + e.ID:           {"15 s"},
+		"endpoints/" + e.ID + "/edit": {"The answer must come within it."},
 	} {
 		_, body := ask(t, own, "GET", s.portal.URL+"/portal/"+path, nil)
 		for _, text := range says {
@@ -133,8 +132,5 @@ func TestPartnersAreToldHowLongAnAnswerMayTake(t *testing.T) {
 				t.Errorf("%s does not say %q: %s", path, text, body)
 			}
 		}
-	}
-	if got := answerLimit(delivery.MinTimeout); got != delivery.MinTimeout {
-		t.Errorf("an answer may take %s of an attempt of %s", got, delivery.MinTimeout)
 	}
 }

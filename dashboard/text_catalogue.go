@@ -15,11 +15,10 @@ var catalogueTexts = texts{
 	"Examples are spread over lines. A body comes on one line, its members sorted and without white space (RFC 8785).": {
 		"Ví dụ được trải ra nhiều dòng. Nội dung thật đến trên một dòng, các trường được sắp xếp, không khoảng trắng (RFC 8785).", "示例分行显示。实际正文为一行，成员已排序且无空白（RFC 8785）。"},
 	"Any status 2xx. Its body does not matter, unless the endpoint's ackMode asks for it.": {"Bất kỳ mã 2xx. Nội dung không quan trọng, trừ khi ackMode của điểm nhận đòi hỏi.", "任何 2xx 状态。正文无关紧要，除非端点的 ackMode 要求。"},
-	"Within %s of the request. The whole attempt, the connection included, may take %s. Answer first, work afterwards.": {
-		"Trong vòng %s kể từ yêu cầu. Cả lần thử, kể cả kết nối, được mất tối đa %s. Hãy trả lời trước, xử lý sau.", "收到请求后 %s 内。整次尝试（含连接）最多 %s。先响应，再处理。"},
-	"Answer when the notification is stored: after a 2xx it is not sent again.":  {"Hãy trả lời khi đã lưu thông báo: sau 2xx nó không được gửi lại.", "通知保存后再响应：2xx 之后不会重发。"},
-	"No redirect: they are not followed.":                                        {"Không chuyển hướng: cổng không đi theo.", "不要重定向：网关不会跟随。"},
-	"410 twice in a row disables the endpoint. 429 and 503 may say Retry-After.": {"410 hai lần liên tiếp sẽ tắt điểm nhận. 429 và 503 có thể kèm Retry-After.", "连续两次 410 会停用端点。429 和 503 可带 Retry-After。"},
+	"Within %s, the connection included. Answer first, work afterwards.":                   {"Trong vòng %s, kể cả thời gian kết nối. Hãy trả lời trước, xử lý sau.", "%s 内（含连接时间）。先响应，再处理。"},
+	"Answer when the notification is stored: after a 2xx it is not sent again.":            {"Hãy trả lời khi đã lưu thông báo: sau 2xx nó không được gửi lại.", "通知保存后再响应：2xx 之后不会重发。"},
+	"No redirect: they are not followed.":                                                  {"Không chuyển hướng: cổng không đi theo.", "不要重定向：网关不会跟随。"},
+	"410 twice in a row disables the endpoint. 429 and 503 may say Retry-After.":           {"410 hai lần liên tiếp sẽ tắt điểm nhận. 429 và 503 có thể kèm Retry-After.", "连续两次 410 会停用端点。429 和 503 可带 Retry-After。"},
 	"After any other answer, or none, up to %d attempts in about %s. The first is made at once; these are the waits before the others, up to a fifth more or less:": {
 		"Sau mọi phản hồi khác, hoặc không có, tối đa %d lần thử trong khoảng %s. Lần đầu được gửi ngay; đây là thời gian chờ trước các lần sau, hơn kém một phần năm:", "其他响应或无响应时，最多 %d 次尝试，历时约 %s。首次立即进行；以下是其后各次之前的等待，上下浮动五分之一："},
 	"Not by itself: there is one attempt, made at once.":                                                          {"Không tự gửi lại: chỉ có một lần thử, được gửi ngay.", "不会自动重发：仅有一次尝试，立即进行。"},

@@ -150,9 +150,8 @@ var endpointsTexts = texts{
 	"must be 1 to %s": {"phải từ 1 đến %s", "必须是 1 至 %s"},
 	"must be %s to %s, or 0 for the gateway's own": {"phải từ %s đến %s, hoặc 0 để dùng mức của cổng", "必须是 %s 至 %s，或 0 表示使用网关的设置"},
 	"An attempt may take":                          {"Một lần thử được phép kéo dài", "单次尝试时限"}, "Seconds an attempt may take": {"Số giây cho một lần thử", "单次尝试的秒数"},
-	"%s; the answer must come within %s of the request": {"%s; phản hồi phải đến trong vòng %s kể từ yêu cầu", "%s；响应须在请求后 %s 内到达"},
-	"%s to %s, or 0 for the gateway's own. However long it is, the answer must come within %s of the request.": {
-		"%s đến %s, hoặc 0 để dùng mức của cổng. Dù dài bao nhiêu, phản hồi phải đến trong vòng %s kể từ yêu cầu.", "%s 至 %s，0 表示使用网关的设置。无论多长，响应都须在请求后 %s 内到达。"},
+	"%s to %s, or 0 for the gateway's own. The answer must come within it.": {
+		"%s đến %s, hoặc 0 để dùng mức của cổng. Phản hồi phải đến trong thời gian đó.", "%s 至 %s，0 表示使用网关的设置。响应须在此时间内到达。"},
 	"must be a whole number":                                            {"phải là số nguyên", "必须是整数"},
 	"must be at most %s characters":                                     {"tối đa %s ký tự", "最多 %s 个字符"},
 	"must not hold control characters":                                  {"không được chứa ký tự điều khiển", "不得包含控制字符"},

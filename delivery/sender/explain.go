@@ -103,7 +103,7 @@ func explainDNS(err error, rawURL string) string {
 
 // explainTimeout names what did not happen, and the limit that was up.
 func (s *Sender) explainTimeout(err error, at stage, r Request) string {
-	what, limit := "no complete answer headers", s.opts.HeaderTimeout
+	what, limit := "no complete answer headers", r.Timeout
 	switch {
 	case at <= connecting:
 		what, limit = "no connection", s.opts.ConnectTimeout

@@ -47,6 +47,14 @@ func TestTheRequestIsWhatWasAskedForAndNothingMore(t *testing.T) {
 	}
 }
 
+// An endpoint's timeoutSeconds is the one limit of waiting for its answer.
+func TestOnlyTheWholeAttemptLimitsTheWaitForAnAnswer(t *testing.T) {
+	s := newSender(t, Options{})
+	if s.tls.ResponseHeaderTimeout != 0 || s.plain.ResponseHeaderTimeout != 0 {
+		t.Error("a transport has a limit of its own on waiting for an answer")
+	}
+}
+
 func TestNoProxyIsUsed(t *testing.T) {
 	s := newSender(t, Options{})
 	if s.tls.Proxy != nil || s.plain.Proxy != nil {

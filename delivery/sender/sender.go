@@ -27,8 +27,7 @@ import (
 const (
 	DefaultConnectTimeout = 3 * time.Second  // DNS and TCP together
 	DefaultTLSTimeout     = 5 * time.Second  // the handshake
-	DefaultHeaderTimeout  = 10 * time.Second // from the request written to the answer's last header
-	DefaultTimeout        = 15 * time.Second // the whole attempt
+	DefaultTimeout        = 15 * time.Second // the whole attempt, and so the one limit of waiting for the answer
 	DefaultBodyTimeout    = 2 * time.Second  // from the answer's headers to the end of a body that acknowledges nothing
 )
 
@@ -48,7 +47,6 @@ type Options struct {
 
 	ConnectTimeout time.Duration
 	TLSTimeout     time.Duration
-	HeaderTimeout  time.Duration
 	Timeout        time.Duration // for requests that name none
 	BodyTimeout    time.Duration
 }
@@ -78,7 +76,6 @@ type Sender struct {
 func New(o Options) *Sender {
 	setDefault(&o.ConnectTimeout, DefaultConnectTimeout)
 	setDefault(&o.TLSTimeout, DefaultTLSTimeout)
-	setDefault(&o.HeaderTimeout, DefaultHeaderTimeout)
 	setDefault(&o.Timeout, DefaultTimeout)
 	setDefault(&o.BodyTimeout, DefaultBodyTimeout)
 	return &Sender{
@@ -106,7 +103,6 @@ func newTransport(o Options, control func(network, address string, c syscall.Raw
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
 		TLSHandshakeTimeout:    o.TLSTimeout,
-		ResponseHeaderTimeout:  o.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true,
 		Protocols:              protocols,
