@@ -225,3 +225,21 @@ func TestADifferenceOfShapeComesFirst(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// One long name before many fields is told once for each difference that is
+// shown, and not kept for every field.
+func TestADiffCostsWhatItsDocumentsHold(t *testing.T) {
+	name := strings.Repeat("n", 60<<10)
+	was := []byte(`{"` + name + `":[` + strings.Repeat("1,", 2000) + `1]}`)
+	is := []byte(`{"` + name + `":[` + strings.Repeat("2,", 2000) + `2]}`)
+	r := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if d := diffPayloads("", was, is); len(d.Rows) != maxDiff || d.Rows[0].Was != "1" || len(d.Rows[0].Path) > 300 {
+				b.Fatalf("%d rows, %.100s", len(d.Rows), d.Rows[0].Path)
+			}
+		}
+	})
+	if r.AllocedBytesPerOp() > 16<<20 {
+		t.Errorf("%d MiB to compare documents of 64 KiB", r.AllocedBytesPerOp()>>20)
+	}
+}

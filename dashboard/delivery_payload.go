@@ -56,37 +56,85 @@ type diffRow struct {
 	Shape         bool
 }
 
-// maxDiff is how many differences are told.
-const maxDiff = 100
+// maxDiff is how many differences are told, maxPath how much of a path in bytes.
+const (
+	maxDiff = 100
+	maxPath = 200
+)
 
 // diffPayloads compares two JSON documents field by field; differences of
-// shape come first.
+// shape come first. Its work grows with the documents and not with their paths.
 func diffPayloads(with string, was, is []byte) payloadDiff {
-	old, now := map[string]any{}, map[string]any{}
-	flatten("", decode(was), old)
-	flatten("", decode(is), now)
-	d := payloadDiff{With: with}
-	paths := maps.Clone(old)
-	maps.Copy(paths, now)
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		a, had := old[path]
-		b, has := now[path]
-		if had && has && a == b {
-			continue
+	var c comparison
+	c.compare(decode(was), decode(is), true, true)
+	rows := append(c.shapes, c.values...)
+	return payloadDiff{With: with, Rows: rows[:min(len(rows), maxDiff)]}
+}
+
+// comparison walks two documents side by side.
+type comparison struct {
+	path           []string // from the root to where it is
+	shapes, values []diffRow
+}
+
+// compare compares what stands at the path in both, if it had and has something.
+func (c *comparison) compare(was, is any, had, has bool) {
+	old, oldHolds := heldBy(was)
+	now, nowHolds := heldBy(is)
+	had, has = had && !oldHolds, has && !nowHolds // a value
+	if shape := had != has || fmt.Sprintf("%T", was) != fmt.Sprintf("%T", is); (had || has) && (shape || was != is) {
+		rows := &c.values
+		if shape {
+			rows = &c.shapes
 		}
-		d.Rows = append(d.Rows, diffRow{path, spellValue(a, had), spellValue(b, has), !had || !has || fmt.Sprintf("%T", a) != fmt.Sprintf("%T", b)})
+		if len(*rows) < maxDiff {
+			*rows = append(*rows, diffRow{c.spellPath(), spellValue(was, had), spellValue(is, has), shape})
+		}
 	}
-	slices.SortStableFunc(d.Rows, func(x, y diffRow) int {
-		switch {
-		case x.Shape == y.Shape:
-			return 0
-		case x.Shape:
-			return -1
+	for name := range now {
+		if _, there := old[name]; !there {
+			old[name] = absent{}
 		}
-		return 1
-	})
-	d.Rows = d.Rows[:min(len(d.Rows), maxDiff)]
-	return d
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		c.path = append(c.path, name)
+		inner, there := now[name]
+		_, isNew := old[name].(absent)
+		c.compare(old[name], inner, !isNew, there)
+		c.path = c.path[:len(c.path)-1]
+	}
+}
+
+// absent stands for what a document does not hold.
+type absent struct{}
+
+// heldBy is what an object or an array holds, by its part of a path.
+func heldBy(v any) (held map[string]any, holds bool) {
+	held = make(map[string]any)
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			held["."+name] = member
+		}
+		return held, true
+	case []any:
+		for i, item := range v {
+			held["["+strconv.Itoa(i)+"]"] = item
+		}
+		return held, true
+	}
+	return held, false
+}
+
+// spellPath is the path as far as it is told.
+func (c *comparison) spellPath() string {
+	var b strings.Builder
+	for _, part := range c.path {
+		if b.WriteString(part); b.Len() > maxPath {
+			return strings.TrimPrefix(strings.ToValidUTF8(b.String()[:maxPath], ""), ".") + "…"
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
 }
 
 func decode(document []byte) (v any) {
@@ -96,22 +144,6 @@ func decode(document []byte) (v any) {
 		return nil
 	}
 	return v
-}
-
-// flatten lists the leaves of a document by their paths.
-func flatten(path string, v any, into map[string]any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			flatten(strings.TrimPrefix(path+"."+name, "."), member, into)
-		}
-	case []any:
-		for i, item := range v {
-			flatten(path+"["+strconv.Itoa(i)+"]", item, into)
-		}
-	default:
-		into[path] = v
-	}
 }
 
 func spellValue(v any, there bool) string {

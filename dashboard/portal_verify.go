@@ -60,9 +60,9 @@ var snippets = func() []snippet {
 	return all
 }()
 
-// The most that can be pasted, in bytes: a notification holds 256 KiB of data.
+// The most that can be pasted, in bytes.
 const (
-	maxPasted        = 384 << 10
+	maxPasted        = signer.MaxChecked
 	maxPastedHeaders = 32 << 10
 	checksAMinute    = 60 // of one partner
 )
@@ -163,6 +163,9 @@ func (s *surface) verifyNotification(w http.ResponseWriter, r *http.Request, q *
 		return s.showVerify(w, r, q, http.StatusBadRequest, v)
 	}
 	s.checkAll(r.Context(), q, got, &v)
+	if err := r.Context().Err(); err != nil {
+		return err
+	}
 	return s.showVerify(w, r, q, http.StatusOK, v)
 }
 

@@ -74,7 +74,7 @@ func (v *verifyView) checked(q *request, name string, c signer.Check, by string)
 
 func (s *surface) checkRSA(ctx context.Context, q *request, got signer.Capture, expected bool, v *verifyView) (right bool) {
 	keys := s.gatewayKeys(ctx)
-	c := signer.CheckNotification(keys, got.Body)
+	c := signer.CheckNotification(ctx, keys, got.Body)
 	if !c.Right && !expected {
 		v.Checks = append(v.Checks, verifyCheck{q.T("RSA signature"), pill{"idle", words("not sent")}, q.T("Your account is set to notifications without it.")})
 		return false
@@ -98,7 +98,7 @@ func (s *surface) checkStandard(ctx context.Context, q *request, got signer.Capt
 		v.Checks = append(v.Checks, verifyCheck{name, pill{"warn", words("not known just now")}, q.T("Your secrets cannot be read just now.")})
 		return false
 	}
-	c := signer.CheckStandard(values, got.Header, got.Body)
+	c := signer.CheckStandard(ctx, values, got.Header, got.Body)
 	by := ""
 	if c.Right {
 		by = q.T("Signed with your secret %s, which is %s now.", secrets[c.By].ID, q.T(secretWords[secrets[c.By].StateAt(q.Now)]))

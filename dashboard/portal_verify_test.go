@@ -156,7 +156,7 @@ func TestAKeptNotificationIsJudged(t *testing.T) {
 		for name, test := range map[string]struct{ request, headers, says string }{
 			"nothing": {"", "", "Paste a notification first"}, "prose": {"hello", "", "neither a JSON body"}, "a cut request": {raw(header, body)[:600], "", "it was cut"},
 			"bytes": {"{\x00\x01", "", "bytes that are no text"}, "no utf-8": {"{\xff\xfe", "", "bytes that are no text"}, "a header without a name": {body, "webhook-id", "headers cannot be read"},
-			"too much": {strings.Repeat("x", 400<<10), "", "more than a notification can hold"}, "chunks": {strings.Replace(raw(header, body), "Content-Length", "Transfer-Encoding", 1), "", "in chunks"},
+			"too much": {strings.Repeat("x", 256<<10+1), "", "more than a notification can hold"}, "chunks": {strings.Replace(raw(header, body), "Content-Length", "Transfer-Encoding", 1), "", "in chunks"},
 		} {
 			a := eve.want(400, "POST", "/portal/verify", form("request", test.request, "headers", test.headers), test.says)
 			if strings.ContainsRune(a.text, 0) {

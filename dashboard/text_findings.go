@@ -19,6 +19,7 @@ var findingTexts = texts{
 	"the key is right, but the digest is not SHA-256":                                    {"khóa đúng, nhưng hàm băm không phải SHA-256", "密钥正确，但摘要不是 SHA-256"},
 	"another key signed, or the padding is PSS and not PKCS#1 v1.5":                      {"khóa khác đã ký, hoặc dùng PSS thay vì PKCS#1 v1.5", "由另一个密钥签名，或填充是 PSS 而不是 PKCS#1 v1.5"},
 	"the body carries two signatures; one stands either in data or beside it":            {"nội dung mang hai chữ ký; chỉ được có một, trong data hoặc bên cạnh data", "正文含两个签名；只应在 data 内或 data 旁有一个"},
+	"the body has %d bytes, more than the %d that a notification can hold":               {"nội dung có %d byte, nhiều hơn %d byte mà một thông báo có thể chứa", "正文有 %d 字节，超过通知上限 %d 字节"},
 	"the body is not a notification: it has no object data":                              {"nội dung không phải thông báo: không có đối tượng data", "正文不是通知：没有 data 对象"},
 	"the body is not strict JSON: it was cut, changed or is something else":              {"nội dung không phải JSON hợp lệ: đã bị cắt, bị sửa hoặc là thứ khác", "正文不是严格的 JSON：被截断、被更改或是其他内容"},
 	"the key is right, but data is not what was signed: something in it was changed, added or left out": {

@@ -72,13 +72,17 @@ func depth(document []byte) int {
 func numbers(document []byte) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for token := range tokens(document) {
-			if c := token[0]; c == '-' || '0' <= c && c <= '9' {
-				if !yield(string(token)) {
-					return
-				}
+			if literal := string(token); isNumber(literal) && !yield(literal) {
+				return
 			}
 		}
 	}
+}
+
+// isNumber reports whether a token of a document that is known to be JSON is a
+// number.
+func isNumber(token string) bool {
+	return token[0] == '-' || '0' <= token[0] && token[0] <= '9'
 }
 
 // tokens cuts a document into strings, single structural characters and the

@@ -2,15 +2,22 @@ package signer
 
 import (
 	"bytes"
+	"context"
 	"crypto/rsa"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// MaxChecked is the largest body that is checked, in bytes: no notification is
+// larger than what may come in.
+const MaxChecked = 256 << 10
 
 // Check is what one of the signatures of a notification that somebody kept
 // came to. Of a right one, By is which of the keys or secrets made it, and
@@ -20,25 +27,40 @@ type Check struct {
 	Right bool
 	By    int
 	Found Finding
-	Err   error // of a wrong one: what VerifyNotification or VerifyStandard says
+	Err   error // of a wrong one: what VerifyNotification or VerifyStandard says, or why the check stopped
+}
+
+// checkable returns a Check that says why body is not looked at: ctx has ended,
+// or it is larger than MaxChecked.
+func checkable(ctx context.Context, body []byte) (c Check, ok bool) {
+	if err := ctx.Err(); err != nil {
+		return Check{Err: err}, false
+	}
+	if len(body) > MaxChecked {
+		c.Found = found(foundTooLarge, len(body), MaxChecked)
+		c.Err = fmt.Errorf("%w: %s", ErrSignature, c.Found)
+		return c, false
+	}
+	return c, true
 }
 
 // CheckNotification is VerifyNotification with any of keys, of which there is
 // at least one, and says why it fails. An RSA signature discloses what it was
-// made over, so another key and other data are told apart.
-func CheckNotification(keys []*rsa.PublicKey, body []byte) Check {
-	c := Check{}
-	for i, key := range keys {
-		if c.Err = VerifyNotification(key, body); c.Err == nil {
-			return Check{Right: true, By: i}
-		}
+// made over, so another key and other data are told apart. A body above
+// MaxChecked is refused, and Err is that of ctx once it has ended.
+func CheckNotification(ctx context.Context, keys []*rsa.PublicKey, body []byte) Check {
+	c, ok := checkable(ctx, body)
+	if !ok {
+		return c
 	}
 	text, signature, err := signedData(body)
 	if err != nil {
-		c.Found = unsigned(err)
-		return c
+		return Check{Found: unsigned(err), Err: fmt.Errorf("%w: %w", ErrSignature, err)}
 	}
-	for _, key := range keys {
+	for i, key := range keys {
+		if c.Err = Verify(key, text, signature); c.Err == nil {
+			return Check{Right: true, By: i}
+		}
 		digest, fault := signedDigest(key, signature)
 		if fault.None() && digest != sha256.Sum256(text) {
 			fault = found(foundOtherData)
@@ -73,8 +95,12 @@ func SentAt(h http.Header) (time.Time, bool) {
 
 // CheckStandard is VerifyStandard at the moment that the notification says it
 // was sent, and says why it fails. A line end after the body, as an editor
-// leaves it, is taken away if that helps.
-func CheckStandard(secrets []string, h http.Header, body []byte) Check {
+// leaves it, is taken away if that helps. A body above MaxChecked is refused,
+// and Err is that of ctx once it has ended.
+func CheckStandard(ctx context.Context, secrets []string, h http.Header, body []byte) Check {
+	if c, ok := checkable(ctx, body); !ok {
+		return c
+	}
 	sent, ok := SentAt(h)
 	if !ok {
 		sent = time.Now() // no moment to go by: the check says what is missing
@@ -101,40 +127,57 @@ func CheckStandard(secrets []string, h http.Header, body []byte) Check {
 		c.Found = found(foundNoToken)
 	default:
 		if canonical, err := transform(trimmed); err == nil && VerifyStandard(secrets, h, canonical, sent) == nil {
-			c.Found = rewritten(trimmed, canonical)
+			if c.Found = rewritten(ctx, trimmed, canonical); ctx.Err() != nil {
+				return Check{Err: ctx.Err()}
+			}
 		}
 	}
 	return c
 }
 
 // rewritten says how a body differs from its canonical form, which is how it
-// was sent.
-func rewritten(body, sent []byte) Finding {
-	here, there := slices.Collect(texts(body)), slices.Collect(texts(sent))
+// was sent. It goes over the parts of each a fixed number of times, and stops
+// when ctx does.
+func rewritten(ctx context.Context, body, sent []byte) Finding {
+	here, there := texts(ctx, body), texts(ctx, sent)
 	if slices.Equal(here, there) {
 		return found(foundAddedBlanks)
 	}
-	slices.Sort(here)
-	slices.Sort(there)
-	if slices.Equal(here, there) {
+	missing := make(map[string]int, len(there)) // how often a part that was sent is not here
+	for part := range until(ctx, slices.Values(there)) {
+		missing[part]++
+	}
+	same, number := len(here) == len(there), ""
+	for part := range until(ctx, slices.Values(here)) {
+		left, sent := missing[part]
+		if number == "" && !sent && isNumber(part) {
+			number = part
+		}
+		missing[part], same = left-1, same && left > 0
+	}
+	if same {
 		return found(foundOtherOrder)
 	}
-	for number := range numbers(body) {
-		if slices.Contains(there, number) {
-			continue
-		}
-		if canonical, err := transform([]byte(number)); err == nil {
-			return found(foundOtherNumber, string(canonical), number)
-		}
+	if canonical, err := transform([]byte(number)); err == nil {
+		return found(foundOtherNumber, string(canonical), number)
 	}
 	return found(foundOtherEscape)
 }
 
-// texts yields the tokens of a document as texts.
-func texts(document []byte) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for token := range tokens(document) {
-			if !yield(string(token)) {
+// texts are the tokens of a document as texts, those before the end of ctx.
+func texts(ctx context.Context, document []byte) (parts []string) {
+	for token := range until(ctx, tokens(document)) {
+		parts = append(parts, string(token))
+	}
+	return parts
+}
+
+// until is all until ctx ends. It asks once in 256 steps.
+func until[T any](ctx context.Context, all iter.Seq[T]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		step := 0
+		for item := range all {
+			if step++; step%256 == 0 && ctx.Err() != nil || !yield(item) {
 				return
 			}
 		}

@@ -1,13 +1,17 @@
 package signer
 
 import (
+	"context"
 	"crypto/rsa"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // kept is a notification as its receiver kept it, with the secret that signed it.
@@ -62,12 +66,12 @@ func TestWhatHappenedToANotificationIsTold(t *testing.T) {
 		{"binary", "{\x00\xff", "not strict JSON", "another secret signed, or the body"},
 	} {
 		for by, keys := range [][]*rsa.PublicKey{{gateway}, {other, gateway}} {
-			told(t, test.name+" by RSA", CheckNotification(keys, []byte(test.body)), test.rsa, by)
+			told(t, test.name+" by RSA", CheckNotification(t.Context(), keys, []byte(test.body)), test.rsa, by)
 		}
-		told(t, test.name+" by secret", CheckStandard([]string{NewWebhookSecret(), secret}, h, []byte(test.body)), test.standard, 1)
+		told(t, test.name+" by secret", CheckStandard(t.Context(), []string{NewWebhookSecret(), secret}, h, []byte(test.body)), test.standard, 1)
 	}
-	told(t, "another key", CheckNotification([]*rsa.PublicKey{other}, []byte(body)), "another key signed", 0)
-	told(t, "another secret", CheckStandard([]string{NewWebhookSecret()}, h, []byte(body)), "another secret signed", 0)
+	told(t, "another key", CheckNotification(t.Context(), []*rsa.PublicKey{other}, []byte(body)), "another key signed", 0)
+	told(t, "another secret", CheckStandard(t.Context(), []string{NewWebhookSecret()}, h, []byte(body)), "another secret signed", 0)
 	for name, change := range map[string]struct{ header, value, says string }{
 		"no id":            {HeaderID, "", "the header webhook-id is missing"},
 		"another id":       {HeaderID, "evt_2", "webhook-id or webhook-timestamp is not what was sent"},
@@ -79,7 +83,7 @@ func TestWhatHappenedToANotificationIsTold(t *testing.T) {
 	} {
 		changed := h.Clone()
 		changed.Set(change.header, change.value)
-		told(t, name, CheckStandard([]string{secret}, changed, []byte(body)), change.says, 0)
+		told(t, name, CheckStandard(t.Context(), []string{secret}, changed, []byte(body)), change.says, 0)
 	}
 }
 
@@ -134,7 +138,7 @@ func FuzzReadCapture(f *testing.F) {
 		if len(got.Body)+len(got.Rest) > len(raw) {
 			t.Errorf("%d bytes of %d", len(got.Body)+len(got.Rest), len(raw))
 		}
-		if CheckNotification([]*rsa.PublicKey{key}, got.Body).Right || CheckStandard([]string{NewWebhookSecret()}, got.Header, got.Body).Right {
+		if CheckNotification(t.Context(), []*rsa.PublicKey{key}, got.Body).Right || CheckStandard(t.Context(), []string{NewWebhookSecret()}, got.Header, got.Body).Right {
 			t.Error("verifies without having been signed")
 		}
 	})
@@ -152,4 +156,120 @@ func TestARequestIsReadBeforeItIsSigned(t *testing.T) {
 	if _, err := ReadUnsigned(OpAccessToken, []byte(`{"partnerCode":"P1"}`)); err == nil {
 		t.Error("what else is required may be left out")
 	}
+}
+
+// steps counts how often a check asks whether it should stop, which it does
+// once in a number of steps, and stops it when told.
+type steps struct {
+	context.Context
+	made, most int // most 0: as many as it takes
+}
+
+func (s *steps) Err() error {
+	if s.made++; s.most > 0 && s.made > s.most {
+		return context.Canceled
+	}
+	return nil
+}
+
+// rewrittenBody is a notification of about n parts that all differ from what
+// was sent, and headers by which it was sent in canonical form.
+func rewrittenBody(t *testing.T, n int) (http.Header, []byte, string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"note":"\u00e9","data":[`)
+	for i := range n {
+		b.WriteString(strconv.Itoa(100000+i) + ",")
+	}
+	b.WriteString(`0]}`)
+	body := []byte(b.String())
+	sent, err := Canonical(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _, secret := kept(t)
+	tokens, err := StandardSignature([]string{secret}, "evt_1", time.Unix(1700000000, 0), sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Set(HeaderSignature, tokens)
+	return h, body, secret
+}
+
+// Whoever pastes twice as much makes twice the work and not four times.
+func TestWorkOfACheckGrowsWithItsBodyAndEndsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	work := func(n int) int {
+		h, body, secret := rewrittenBody(t, n)
+		s := &steps{Context: t.Context()}
+		if c := CheckStandard(s, []string{secret}, h, body); c.Found.Text != foundOtherEscape {
+			t.Fatalf("%d parts: %+v", n, c)
+		}
+		return s.made
+	}
+	once, twice := work(10_000), work(20_000)
+	if once < 100 || twice > 2*once+10 {
+		t.Errorf("%d steps for a body and %d for one of twice its size", once, twice)
+	}
+	h, body, secret := rewrittenBody(t, 20_000)
+	s := &steps{Context: t.Context(), most: twice / 2}
+	if c := CheckStandard(s, []string{secret}, h, body); !errors.Is(c.Err, context.Canceled) || c.Right || s.made > twice/2+10 {
+		t.Errorf("a request that ended at step %d: %+v after %d", twice/2, c, s.made)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if c := CheckNotification(ended, []*rsa.PublicKey{anotherKey().Public()}, body); !errors.Is(c.Err, context.Canceled) {
+		t.Errorf("a request that had ended: %+v", c)
+	}
+}
+
+func TestWhatNoNotificationCanHoldIsNotChecked(t *testing.T) {
+	t.Parallel()
+	h, _, secret := kept(t)
+	body := []byte(`{"data":"` + strings.Repeat("x", MaxChecked) + `"}`)
+	told(t, "by RSA", CheckNotification(t.Context(), []*rsa.PublicKey{anotherKey().Public()}, body), "more than the 262144", 0)
+	told(t, "by secret", CheckStandard(t.Context(), []string{secret}, h, body), "more than the 262144", 0)
+}
+
+// comparedPairwise is what a check found before its work was bounded.
+func comparedPairwise(body, sent []byte) Finding {
+	var here, there []string
+	for token := range tokens(body) {
+		here = append(here, string(token))
+	}
+	for token := range tokens(sent) {
+		there = append(there, string(token))
+	}
+	if slices.Equal(here, there) {
+		return found(foundAddedBlanks)
+	}
+	slices.Sort(here)
+	slices.Sort(there)
+	if slices.Equal(here, there) {
+		return found(foundOtherOrder)
+	}
+	for number := range numbers(body) {
+		if slices.Contains(there, number) {
+			continue
+		}
+		if canonical, err := transform([]byte(number)); err == nil {
+			return found(foundOtherNumber, string(canonical), number)
+		}
+	}
+	return found(foundOtherEscape)
+}
+
+func FuzzWhatWasRewritten(f *testing.F) {
+	for _, document := range []string{`{"a": 1}`, `{"b":1,"a":1}`, `{"a":[1.50,2,1.5]}`, `{"a":"\u00e9","b":-0,"c":1e2,"d":100}`, `[1,1,2]`, `{"a":[2.0,2.00,2]}`} {
+		f.Add([]byte(document))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sent, err := transform(body)
+		if err != nil {
+			return
+		}
+		if is, was := rewritten(t.Context(), body, sent), comparedPairwise(body, sent); !cmp.Equal(is, was) {
+			t.Errorf("says %q, said %q", is, was)
+		}
+	})
 }

@@ -58,6 +58,7 @@ var (
 var (
 	foundNoRSA       = findingText("the body carries no signature")
 	foundTwoRSA      = findingText("the body carries two signatures; one stands either in data or beside it")
+	foundTooLarge    = findingText("the body has %d bytes, more than the %d that a notification can hold")
 	foundNoNote      = findingText("the body is not a notification: it has no object data")
 	foundNoJSON      = findingText("the body is not strict JSON: it was cut, changed or is something else")
 	foundOtherData   = findingText("the key is right, but data is not what was signed: something in it was changed, added or left out")

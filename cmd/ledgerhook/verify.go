@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"crypto/rsa"
 	"fmt"
 	"net/http"
@@ -62,7 +64,7 @@ to an operation: --public-key is the gateway's, --secret the partner's secret ke
 			if err := checkSecrets(secrets); err != nil {
 				return err
 			}
-			return c.judge(got, public, secrets)
+			return c.judge(cmd.Context(), got, public, secrets)
 		},
 	}
 	cmd.Flags().StringVar(&operation, "operation", "", "the partner operation whose request FILE holds")
@@ -82,11 +84,11 @@ var (
 )
 
 // judge prints a line for each check that was asked for.
-func (c *cli) judge(got signer.Capture, public *rsa.PublicKey, secrets []string) error {
+func (c *cli) judge(ctx context.Context, got signer.Capture, public *rsa.PublicKey, secrets []string) error {
 	t := c.table()
 	failed := false
 	if public != nil {
-		if c := signer.CheckNotification([]*rsa.PublicKey{public}, got.Body); c.Right {
+		if c := signer.CheckNotification(ctx, []*rsa.PublicKey{public}, got.Body); c.Right {
 			t.row("RSA signature", right, "by "+signer.KeyID(public))
 		} else {
 			failed = true
@@ -94,14 +96,14 @@ func (c *cli) judge(got signer.Capture, public *rsa.PublicKey, secrets []string)
 		}
 	}
 	if len(secrets) > 0 {
-		if c := signer.CheckStandard(secrets, got.Header, got.Body); c.Right {
+		if c := signer.CheckStandard(ctx, secrets, got.Header, got.Body); c.Right {
 			t.row("Standard Webhooks", right, standardNote(c, got.Header))
 		} else {
 			failed = true
 			t.row("Standard Webhooks", wrong, standardAdvice(got.Header, c.Err).Error())
 		}
 	}
-	if err := t.flush(); err != nil {
+	if err := cmp.Or(ctx.Err(), t.flush()); err != nil {
 		return err
 	}
 	if failed {
