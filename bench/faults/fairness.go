@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"text/tabwriter"
@@ -29,10 +28,13 @@ const (
 type latency struct{ p50, p99 time.Duration }
 
 // fairness measures a healthy partner alone and beside partners that never
-// answer, then what a long outage of one endpoint costs.
+// answer and other nuisances, then what a long outage of one endpoint costs.
 func (b bench) fairness(ctx context.Context, o options) error {
 	if o.short {
 		o.healthy, o.parked = 5*time.Second, 2000
+	}
+	if o.only != "" {
+		return b.disturbed(ctx, o.only, min(o.healthy, nuisanceTime))
 	}
 	// The second row is no promise: it tells what the load alone does from what
 	// hanging does.
@@ -58,6 +60,7 @@ func (b bench) fairness(ctx context.Context, o options) error {
 	if worst := max(results[2].p99, results[3].p99); worst > farFrom*results[0].p99 {
 		unfair = fmt.Errorf("the healthy partner's p99 rose from %s to %s", results[0].p99, worst)
 	}
+	unfair = errors.Join(unfair, b.disturbed(ctx, "", min(o.healthy, nuisanceTime)))
 	t := newTrial(ctx, "parked")
 	ok := t.run(func() { b.inject(t, fault{play: func(s *scene, _ fault) { parked(s, o.parked) }}) })
 	t.end()
@@ -103,8 +106,7 @@ func latencies(accepted, taken map[string]time.Time) latency {
 	for id, at := range accepted {
 		took = append(took, taken[id].Sub(at))
 	}
-	slices.Sort(took)
-	return latency{took[len(took)/2], took[len(took)*99/100]}
+	return spread(took)
 }
 
 // parked lets n deliveries wait for an endpoint that refuses connections, looks

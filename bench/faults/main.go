@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.IntVar(&o.rate, "rate", 0, "events a second; 0: 500, or what this machine sustains if that is less")
 	flags.IntVar(&o.events, "events", 5000, "events under load in each fault")
-	flags.StringVar(&o.only, "only", "", "run only the faults whose name contains this")
+	flags.StringVar(&o.only, "only", "", "run only the faults whose name contains this; with -fairness, only such nuisances")
 	flags.BoolVar(&o.short, "short", false, "small numbers and no long waits")
 	flags.BoolVar(&o.fairness, "fairness", false, "measure what partners do to each other instead")
 	flags.DurationVar(&o.healthy, "for", time.Minute, "how long each measurement of -fairness lasts")

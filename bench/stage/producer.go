@@ -27,6 +27,7 @@ type Producer struct {
 	mu       sync.Mutex
 	accepted map[string]string    // event ids by idempotency key
 	at       map[string]time.Time // when each event id was accepted
+	posting  []time.Duration      // how long each event took from its first post to its acceptance
 	Posts    int                  // answered by the gateway
 	Away     []Answer             // answers 503
 	wrong    []string             // what should not have been
@@ -67,17 +68,19 @@ func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
 func (p *Producer) post(e map[string]any) {
 	pause := time.NewTicker(100 * time.Millisecond)
 	defer pause.Stop()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); <-pause.C {
+	began := time.Now()
+	for end := began.Add(2 * time.Minute); time.Now().Before(end); <-pause.C {
 		a, err := p.g.Call("POST", "/internal/v1/events", e)
-		if err == nil && p.took(e, a) || p.g.tb.Context().Err() != nil {
+		if err == nil && p.took(e, a, began) || p.g.tb.Context().Err() != nil {
 			return
 		}
 	}
 	p.blame("%s was not accepted in two minutes", e["idempotencyKey"])
 }
 
-// took notes an answer and reports whether the event is done with.
-func (p *Producer) took(e map[string]any, a Answer) bool {
+// took notes an answer to an event that was posted first at began, and reports
+// whether the event is done with.
+func (p *Producer) took(e map[string]any, a Answer, began time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.Posts++
@@ -99,6 +102,7 @@ func (p *Producer) took(e map[string]any, a Answer) bool {
 	}
 	p.accepted[e["idempotencyKey"].(string)] = said.EventID
 	p.at[said.EventID] = time.Now()
+	p.posting = append(p.posting, time.Since(began))
 	return true
 }
 
@@ -247,4 +251,12 @@ func (p *Producer) Times() map[string]time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.at)
+}
+
+// Posting returns how long each accepted event took from its first post to its
+// acceptance.
+func (p *Producer) Posting() []time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.posting)
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"ledgerhook/bench/stage"
+)
+
+// nuisance is one way in which a stranger or a partner takes what another
+// partner needs.
+type nuisance struct {
+	name string
+	// start begins it on the scene's gateways and returns once it is under way.
+	// It goes on until end is closed.
+	start func(s *scene, end <-chan struct{})
+}
+
+// nuisances are held to one promise: another partner's deliveries, and the
+// posts of its events, take at most farFrom times as long as alone.
+var nuisances = []nuisance{
+	{"900 test deliveries", testDeliveries},
+	{"20 endpoints of slow answers", slowAnswers},
+}
+
+const (
+	// nuisanceTime is how long each of them is measured.
+	nuisanceTime = 20 * time.Second
+	// unnoticed is what nobody waits for: a busy machine alone makes that
+	// difference between two runs.
+	unnoticed = 50 * time.Millisecond
+)
+
+// pace is how a partner's events got through: the posts and the deliveries.
+type pace struct{ post, delivery latency }
+
+// disturbed measures a partner alone and beside each nuisance, prints the
+// table and says which promises are broken.
+func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration) error {
+	rows := []nuisance{{"alone", func(*scene, <-chan struct{}) {}}}
+	for _, n := range nuisances {
+		if strings.Contains(n.name, only) {
+			rows = append(rows, n)
+		}
+	}
+	var paces []pace
+	for _, n := range rows {
+		t := newTrial(ctx, n.name)
+		ok := t.run(func() { paces = append(paces, b.beside(t, n, lasts)) })
+		t.end()
+		if !ok || t.Failed() {
+			return fmt.Errorf("beside %s: it did not come to its end", n.name)
+		}
+	}
+	fmt.Printf("\na partner at %d/s for %s beside somebody who takes what he can\n", healthyRate, lasts)
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "\tpost p50 ms\tpost p99 ms\tagainst alone\tdelivery p50 ms\tdelivery p99 ms\tagainst alone\t")
+	var broken []error
+	for i, p := range paces {
+		alone := paces[0]
+		fmt.Fprintf(table, "%s\t%d\t%d\t%.2f\t%d\t%d\t%.2f\t\n", rows[i].name, p.post.p50.Milliseconds(), p.post.p99.Milliseconds(), p.post.against(alone.post),
+			p.delivery.p50.Milliseconds(), p.delivery.p99.Milliseconds(), p.delivery.against(alone.delivery))
+		for what, l := range map[string][2]latency{"posts": {p.post, alone.post}, "deliveries": {p.delivery, alone.delivery}} {
+			if l[0].p99 > max(farFrom*l[1].p99, unnoticed) {
+				broken = append(broken, fmt.Errorf("beside %s the p99 of another partner's %s rose from %s to %s", rows[i].name, what, l[1].p99, l[0].p99))
+			}
+		}
+	}
+	return errors.Join(append(broken, table.Flush())...)
+}
+
+// against is how many times the p99 alone l's is.
+func (l latency) against(alone latency) float64 { return float64(l.p99) / float64(alone.p99) }
+
+// beside measures a partner while n goes on.
+func (b bench) beside(t stage.T, n nuisance, lasts time.Duration) (result pace) {
+	b.inject(t, fault{alone: true, play: func(s *scene, _ fault) {
+		p := s.partner(32, stage.TakeAll)
+		end := make(chan struct{})
+		n.start(s, end)
+		s.Cleanup(func() { close(end) }) // before the receivers' servers close, which wait for their requests
+		load := stage.Produce(s.api(), p.Code, healthyRate*int(lasts/time.Second), healthyRate)
+		load.Finish()
+		stage.Eventually(s, time.Minute, "the partner has taken everything", func() bool { return p.Has() == load.Has() })
+		result = pace{spread(load.Posting()), latencies(load.Times(), p.Taken())}
+	}})
+	return result
+}
+
+// spread is the latency that durations have; it sorts them.
+func spread(took []time.Duration) latency {
+	slices.Sort(took)
+	return latency{took[len(took)/2], took[len(took)*99/100]}
+}
+
+// dripping answers 200 at once and then a byte a second until end, if slow.
+func dripping(s *scene, slow *atomic.Bool, end <-chan struct{}) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for slow.Load() {
+			if _, err := io.WriteString(w, "x"); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-r.Context().Done():
+				return
+			case <-end:
+				return
+			}
+		}
+	}))
+	s.Cleanup(server.Close)
+	s.Cleanup(server.CloseClientConnections)
+	return server
+}
+
+// testDeliveries tries one endpoint 900 times as fast as it is let.
+func testDeliveries(s *scene, end <-chan struct{}) {
+	var slow atomic.Bool
+	slow.Store(true)
+	p := s.partner(2, stage.TakeAll)
+	s.patch(p, map[string]any{"url": dripping(s, &slow, end).URL + "/hooks"})
+	var turns atomic.Int32
+	for range 16 {
+		go func() {
+			for turns.Add(1) <= 900 && s.Context().Err() == nil {
+				_, _ = s.api().Call("POST", "/internal/v1/endpoints/"+p.Endpoint+"/test", map[string]any{})
+			}
+		}()
+	}
+}
+
+// slowAnswers has a partner's 20 endpoints earn wide windows with quick
+// answers and then answer slowly, with more to take than all slots.
+func slowAnswers(s *scene, end <-chan struct{}) {
+	const endpoints, window = 20, 64
+	var slow atomic.Bool
+	p := s.partner(window, stage.TakeAll)
+	server := dripping(s, &slow, end)
+	s.patch(p, map[string]any{"url": server.URL + "/hooks"})
+	for range endpoints - 1 {
+		id := p.AddEndpoint(server.URL + "/hooks")
+		s.api().Must("PATCH", "/internal/v1/endpoints/"+id, map[string]any{"maxInFlight": window}, http.StatusOK, nil)
+	}
+	stage.PostFrom(s.api(), p.Code, 0, window)
+	for _, d := range s.api().Await(p.Code, time.Minute) {
+		if d.State != "delivered" {
+			s.Fatalf("delivery %s is %s before anything is slow", d.DeliveryID, d.State)
+		}
+	}
+	slow.Store(true)
+	stage.PostFrom(s.api(), p.Code, window, 2*window)
+}
