@@ -260,7 +260,7 @@ func (s *surface) deliveriesLive(w http.ResponseWriter, r *http.Request, q *requ
 	if s.name == opsSurface {
 		name = "ops/" + name
 	}
-	return s.stream(w, r, name, func(ctx context.Context) (string, error) {
+	return s.stream(w, r, q, name, func(ctx context.Context) (string, error) {
 		n, err := s.Ledger.NewSince(ctx, search, newest)
 		if n >= ledger.MaxNew {
 			return strconv.Itoa(ledger.MaxNew) + "+", err

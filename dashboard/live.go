@@ -9,20 +9,28 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/webhook"
 )
 
 // hub asks once a second what is new, of each subject once however many pages
 // listen, and of nothing while nobody does.
 type hub struct {
-	log    *slog.Logger
-	mu     sync.Mutex
-	topics map[string]*topic
-	ended  context.Context // is over when nobody may listen any more
-	end    func()
+	log      *slog.Logger
+	asking   chan struct{} // bounds what is asked at once
+	mu       sync.Mutex
+	topics   map[string]*topic
+	streams  map[*stream]bool
+	watching bool            // whether their sessions go on
+	ended    context.Context // is over when nobody may listen any more
+	end      func()
 }
 
+// hubReads is how many subjects are asked at once: live pages leave the
+// readers' connections to those that are asked for.
+const hubReads = 2
+
 func newHub(log *slog.Logger) *hub {
-	h := &hub{log: log, topics: map[string]*topic{}}
+	h := &hub{log: log, asking: make(chan struct{}, hubReads), topics: map[string]*topic{}, streams: map[*stream]bool{}}
 	h.ended, h.end = context.WithCancel(context.Background())
 	return h
 }
@@ -78,9 +86,7 @@ func (h *hub) poll(ctx context.Context, t *topic, read source) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		asking, cancel := context.WithTimeout(ctx, readLimit)
-		now, err := patiently(asking, read)
-		cancel()
+		now, err := h.ask(ctx, read)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -95,6 +101,19 @@ func (h *hub) poll(ctx context.Context, t *topic, read source) {
 		case <-tick.C:
 		}
 	}
+}
+
+// ask reads a subject when its turn has come.
+func (h *hub) ask(ctx context.Context, read source) (string, error) {
+	select {
+	case h.asking <- struct{}{}:
+		defer func() { <-h.asking }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	return patiently(ctx, read)
 }
 
 func (h *hub) tell(t *topic, now string) {
@@ -124,14 +143,19 @@ func (s *surface) live(w http.ResponseWriter, r *http.Request, q *request) error
 	if s.name == opsSurface {
 		scope = ledger.Everything()
 	}
-	return s.stream(w, r, "changes/"+partner, func(ctx context.Context) (string, error) {
+	return s.stream(w, r, q, "changes/"+partner, func(ctx context.Context) (string, error) {
 		return s.version(ctx, scope)
 	}, func(now string) string { return "event: change\ndata: " + now + "\n\n" })
 }
 
-// stream answers with server-sent events until the client leaves: what event
-// makes of each state of a subject.
-func (s *surface) stream(w http.ResponseWriter, r *http.Request, name string, read source, event func(string) string) error {
+// stream answers with server-sent events until the client leaves or its session
+// ends: what event makes of each state of a subject.
+func (s *surface) stream(w http.ResponseWriter, r *http.Request, q *request, name string, read source, event func(string) string) error {
+	ended, leaveRoom, ok := s.hub.enter(q.User.ID, q.Session.ID, s.liveSessions)
+	if !ok {
+		return &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: reloadEvery, Message: q.T("too many pages listen already: this one is fetched anew every 15 seconds")}
+	}
+	defer leaveRoom()
 	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Now().Add(streamLife + time.Minute)); err != nil {
 		return fmt.Errorf("lift the limit on a stream: %w", err)
@@ -152,7 +176,7 @@ func (s *surface) stream(w http.ResponseWriter, r *http.Request, name string, re
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-s.hub.ended.Done():
+		case <-ended.Done():
 			return nil
 		case <-end.C:
 			return nil

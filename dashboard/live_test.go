@@ -3,6 +3,8 @@ package dashboard
 import (
 	"bufio"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -77,4 +79,114 @@ func TestAPageHearsOfWhatIsNew(t *testing.T) {
 	if changes != 2 {
 		t.Errorf("%d changes", changes)
 	}
+}
+
+func TestAPersonListensOnFivePagesAndAllOnTwoHundred(t *testing.T) {
+	t.Parallel()
+	h := newHub(slog.New(slog.DiscardHandler))
+	defer h.end()
+	going := func(context.Context, []string) (map[string]bool, error) { return nil, errors.New("away") }
+	var leave []func()
+	for n := range maxStreams {
+		_, left, ok := h.enter(strconv.Itoa(n/maxPersonStreams), "session", going)
+		if !ok {
+			t.Fatalf("stream %d is refused", n)
+		}
+		leave = append(leave, left)
+	}
+	if _, _, ok := h.enter("somebody else", "session", going); ok {
+		t.Errorf("more than %d", maxStreams)
+	}
+	leave[7]() // of person 1
+	if _, _, ok := h.enter("0", "session", going); ok {
+		t.Errorf("more than %d of one person", maxPersonStreams)
+	}
+	if _, _, ok := h.enter("1", "session", going); !ok {
+		t.Error("who has left room does not get it back")
+	}
+}
+
+func TestAPageTooManyIsToldToComeBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	viewer := s.person(t, "acme", partners.RoleViewer)
+	for n := range maxPersonStreams + 1 {
+		resp := open(t, s.signInAs(t, viewer), s.portal.URL+"/portal/deliveries/live?q="+strconv.Itoa(n))
+		if n < maxPersonStreams && resp.StatusCode != http.StatusOK {
+			t.Fatalf("page %d: %s", n, resp.Status)
+		}
+		if n == maxPersonStreams && (resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "15") {
+			t.Errorf("page %d: %s, %v", n, resp.Status, resp.Header)
+		}
+	}
+	if resp := open(t, s.signIn(t, "acme", partners.RoleViewer), s.portal.URL+"/portal/live"); resp.StatusCode != http.StatusOK {
+		t.Errorf("another person: %s", resp.Status)
+	}
+}
+
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *stage, p partners.Person) error{
+		"signed out": func(s *stage, p partners.Person) error {
+			all, err := s.Ledger.Sessions(t.Context(), p.ID, time.Now())
+			if err == nil {
+				err = s.Ledger.EndSession(t.Context(), p.ID, all[0].ID, byTest)
+			}
+			return err
+		},
+		"disabled": func(s *stage, p partners.Person) error {
+			_, err := s.Ledger.AlterPerson(t.Context(), "acme", p.ID, byTest, func(p *partners.Person) error { p.Disabled = true; return nil })
+			return err
+		},
+		"partner disabled": func(s *stage, _ partners.Person) error {
+			_, err := s.Ledger.UpdatePartner(t.Context(), "acme", func(p *partners.Partner) error { p.Disabled = true; return nil })
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.bench.Partner(t, "acme")
+			viewer := s.person(t, "acme", partners.RoleViewer)
+			gone, stays := open(t, s.signInAs(t, viewer), s.portal.URL+"/portal/live"), open(t, s.signIn(t, "", partners.RoleViewer), s.ops.URL+"/ops/live")
+			if err := end(s, viewer); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(gone.Body); err != nil { // which ends with the stream
+				t.Errorf("its stream goes on: %v", err)
+			}
+			s.hub.mu.Lock()
+			defer s.hub.mu.Unlock()
+			if len(s.hub.streams) != 1 || stays.StatusCode != http.StatusOK {
+				t.Errorf("%d streams go on, not the other's alone", len(s.hub.streams))
+			}
+		})
+	}
+}
+
+func TestASubjectThatPanicsEndsNoProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(slog.New(slog.DiscardHandler))
+		_, leave := h.listen("wrong", func(context.Context) (string, error) { panic("wrong") })
+		time.Sleep(3 * pollEvery)
+		leave()
+	})
+}
+
+// open asks for a stream, for at most 20 s.
+func open(t *testing.T, c *http.Client, address string) *http.Response {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
 }

@@ -60,6 +60,21 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 	return s, p, true, nil
 }
 
+// LiveSessions reads which of the sessions with ids still sign somebody in at
+// now. Unlike Session it is no sign of life.
+func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) (map[string]bool, error) {
+	live := map[string]bool{}
+	t := new(text).add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+		LEFT JOIN partners a ON a.code = p.partner_code WHERE p.disabled = ? AND COALESCE(a.disabled, ?) = ? AND s.id IN `, false, false, false)
+	err := list(t, ids).query(ctx, l.read, func(rows *sql.Rows) error {
+		var s partners.Session
+		err := rows.Scan(sessionFields(&s)...)
+		live[s.ID] = s.Live(now)
+		return err
+	})
+	return live, l.broken(err)
+}
+
 // Sessions lists a person's sessions that are live at now, newest first.
 func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
 	err = new(text).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).

@@ -64,7 +64,8 @@
 
   // A page listens only while it is seen: a browser has few connections for
   // all its tabs. The first it hears is how things stand, which may be newer
-  // than the page.
+  // than the page. One that may not listen, since as many do already, is
+  // fetched anew every 15 s and asks again.
   const listen = (address, name, heard) => {
     let stream = null;
     const turn = () => {
@@ -72,6 +73,10 @@
       if (stream) return;
       stream = new EventSource(address);
       stream.addEventListener(name, heard);
+      stream.addEventListener("error", event => {
+        if (event.target !== stream || stream.readyState !== EventSource.CLOSED) return; // it comes back by itself
+        setTimeout(() => { if (event.target === stream) { stream = null; refresh(); turn(); } }, 15000);
+      });
     };
     document.addEventListener("visibilitychange", turn);
     turn();
