@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/app/receiver"
 	"ledgerhook/bench/stage"
+	"ledgerhook/webhook"
 )
 
 // size is how large a fault is made.
@@ -265,8 +266,21 @@ func (s *scene) count() (c count) {
 			c.recovered = s.again.Sub(hit.at)
 		}
 	}
-	c.inFlight = max(s.flights, s.putBack())
+	c.inFlight = max(s.flights, s.putBack()+s.cutOff())
 	return c
+}
+
+// cutOff is how many attempts the gateways say that their own stop cut off.
+func (s *scene) cutOff() (n int) {
+	for _, g := range s.gateways {
+		if g == nil {
+			continue
+		}
+		for _, p := range s.partners {
+			n += g.Logged("attempt", map[string]any{"partner": p.Code, "outcome": string(webhook.OutcomeUnknown)})
+		}
+	}
+	return n
 }
 
 // putBack is of how many attempts the gateways say that their worker died:
