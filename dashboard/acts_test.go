@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 )
 
@@ -42,6 +43,40 @@ func TestMoreThanAHundredDeliveriesAreReplayedOnlyIfTheirNumberIsTyped(t *testin
 	if resp, _ := ask(t, c, "POST", path+"/start", form); !strings.HasSuffix(resp.Header.Get("Location"), "?done=start") {
 		t.Errorf("%d %s", resp.StatusCode, resp.Header.Get("Location"))
 	}
+}
+
+func TestAConflictOfAnOrderIsShownUntilItIsSettled(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		b.Partner(t, "acme")
+		o := b.Order(t, "acme", "order-1", time.Hour)
+		for _, to := range []orders.Status{orders.StatusFail, orders.StatusPaymentCompleted} {
+			_, _, _ = b.TransitionOrder(t.Context(), o.ID, orders.Move{To: to, Actor: "the bank"}) // the second is refused
+		}
+		c, path := s.signIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
+		if _, body := ask(t, c, "GET", s.ops.URL+"/ops", nil); !strings.Contains(body, "Conflicts to settle") || !strings.Contains(body, `href="/ops/orders/`+o.ID) {
+			t.Errorf("the overview shows no conflict")
+		}
+		_, body := ask(t, c, "GET", path, nil)
+		if !strings.Contains(body, "refused, to settle") || !strings.Contains(body, "the bank") {
+			t.Errorf("the history shows no conflict: %s", body)
+		}
+		if _, seen := ask(t, s.signIn(t, "", partners.RoleViewer), "GET", path, nil); strings.Contains(seen, `value="settle"`) {
+			t.Error("a viewer may settle it")
+		}
+		form := formOf(body)
+		form.Set("status", "settle")
+		form.Set("reason", "came back on Monday")
+		if resp, _ := ask(t, c, "POST", path+"/move", form); resp.Header.Get("Location") != "/ops/orders/"+o.ID+"?done=settle" {
+			t.Errorf("%d %s", resp.StatusCode, resp.Header.Get("Location"))
+		}
+		if _, body = ask(t, c, "GET", path+"?done=settle", nil); !strings.Contains(body, "came back on Monday") || strings.Contains(body, `value="settle"`) {
+			t.Errorf("after it is settled: %s", body)
+		}
+		if _, body := ask(t, c, "GET", s.ops.URL+"/ops", nil); strings.Contains(body, "Conflicts to settle") {
+			t.Error("the overview still shows it")
+		}
+	})
 }
 
 func TestAPayoutIsMarkedAsStartedOnce(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -21,8 +22,10 @@ type overviewView struct {
 	Failing fact[[]ledger.FailingPartner]
 	Workers fact[[]ledger.WorkerLease]
 	Changes fact[[]partners.AuditEntry]
-	Hours   fact[[]ledger.HourCount] // the last 24, oldest first
-	Chart   chart
+	// Conflicts are what was said of orders that have failed and is to settle.
+	Conflicts fact[[]orders.Conflict]
+	Hours     fact[[]ledger.HourCount] // the last 24, oldest first
+	Chart     chart
 }
 
 // ChangeRows are the changes in words.
@@ -55,6 +58,7 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 		func() { e.Situation = recall(ctx, s.memory, "home/situation", s.Ledger.Situation) },
 		func() { e.Workers = recall(ctx, s.memory, "system/workers", s.Ledger.Workers) },
 		func() { e.Partners = recall(ctx, s.memory, "home/partners", s.Ledger.FailingPartners) },
+		func() { e.Conflicts = recall(ctx, s.memory, "home/conflicts", s.Ledger.OpenConflicts) },
 		func() { e.Hosts = recall(ctx, s.memory, "home/hosts", s.Ledger.FailingHosts) },
 		func() {
 			v.Hours = recall(ctx, s.memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
@@ -67,7 +71,7 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 			})
 		},
 	)
-	v.Verdict, v.Failing, v.Workers = judge(e), e.Partners, e.Workers
+	v.Verdict, v.Failing, v.Workers, v.Conflicts = judge(e), e.Partners, e.Workers, e.Conflicts
 	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
 	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
 	return q.render(w, r, "overview", v)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type orderView struct {
 	Sent    fact[[]sampleRow]
 	Moves   []orders.Status // that the life cycle allows
 	Payout  bool            // its payout can be marked as started
+	Settle  bool            // its conflicts can be settled
 	Form    string          // one-time token
 	Done    string
 	Problem string
@@ -40,7 +42,8 @@ var orderWay = []orders.Status{orders.StatusAwaitingPayment, orders.StatusPaymen
 
 var orderDone = map[string]string{
 	"move": "The order is moved, and its partner is told.", "payout": "The payout is marked as started. The order does not expire any more.",
-	"again": "Already done: this form was sent before. Nothing was changed twice.", "same": "Nothing was changed: it was so already.",
+	"settle": "The conflict is settled. The history keeps it.",
+	"again":  "Already done: this form was sent before. Nothing was changed twice.", "same": "Nothing was changed: it was so already.",
 }
 
 func (s *surface) orderPage(w http.ResponseWriter, r *http.Request, q *request) error {
@@ -78,6 +81,7 @@ func (s *surface) showOrder(w http.ResponseWriter, r *http.Request, q *request, 
 	if q.CanAct() && v.Order.Fresh {
 		v.Moves, v.Form = o.Status.Next(), newFormToken()
 		_, v.Payout, _ = o.MarkPayout()
+		v.Settle = slices.ContainsFunc(v.History.Value, orders.Change.Unsettled)
 	}
 	return q.renderStatus(w, r, status, "order", v)
 }
@@ -88,6 +92,9 @@ func (s *surface) orderDeliveries(ctx context.Context, q *request, history fact[
 		return nil, history.Err
 	}
 	for _, change := range history.Value {
+		if change.EventID == "" {
+			continue
+		}
 		var found []delivery.Placed
 		if found, err = s.Ledger.EventDeliveries(ctx, change.EventID); err != nil {
 			return nil, err
@@ -107,7 +114,9 @@ func trackOf(o orders.Order, history []orders.Change) (track []orderStop) {
 	}
 	stop(orders.StatusAwaitingPayment, o.CreatedAt)
 	for _, change := range history {
-		stop(change.To, change.At)
+		if change.Refused == nil {
+			stop(change.To, change.At)
+		}
 	}
 	last := &track[len(track)-1]
 	last.Tone = last.State.Tone
@@ -121,9 +130,9 @@ func trackOf(o orders.Order, history []orders.Change) (track []orderStop) {
 	return track
 }
 
-// moveOrder changes the status of an order or marks its payout as started; the
-// ledger says what the life cycle allows. The same form sent again changes
-// nothing.
+// moveOrder changes the status of an order, marks its payout as started or its
+// conflicts as settled; the ledger says what the life cycle allows. The same
+// form sent again changes nothing.
 func (s *surface) moveOrder(w http.ResponseWriter, r *http.Request, q *request) error {
 	if err := r.ParseForm(); err != nil {
 		return webhook.Invalid("form", "cannot be read")
@@ -142,6 +151,8 @@ func (s *surface) moveOrder(w http.ResponseWriter, r *http.Request, q *request) 
 			done = "again"
 		case done == "move":
 			s.acted(r.Context(), q, "order.transition", id, form.Get("status")+": "+reason)
+		case done == "settle":
+			s.acted(r.Context(), q, "order.settle", id, reason)
 		case done == "payout":
 			s.acted(r.Context(), q, "order.payout", id, reason)
 		}
@@ -155,8 +166,8 @@ func (s *surface) moveOrder(w http.ResponseWriter, r *http.Request, q *request) 
 	return s.showOrder(w, r, q, status, orderView{Problem: problem})
 }
 
-// orderMove does what the form says: "move", "payout", or "same" when nothing
-// was to change.
+// orderMove does what the form says: "move", "payout", "settle", or "same" when
+// nothing was to change.
 func (s *surface) orderMove(ctx context.Context, q *request, id, reason string, form map[string][]string) (done string, err error) {
 	get := func(name string) string {
 		for _, value := range form[name] {
@@ -165,10 +176,14 @@ func (s *surface) orderMove(ctx context.Context, q *request, id, reason string, 
 		return ""
 	}
 	var changed bool
-	if get("status") == "payout" {
-		done = "payout"
+	switch done = get("status"); done {
+	case "payout":
 		_, changed, err = s.Ledger.MarkPayout(ctx, id)
-	} else {
+	case "settle":
+		if err = orders.CheckSettlement(reason); err == nil {
+			changed, err = true, s.Ledger.SettleOrder(ctx, id, q.User.Actor(), reason)
+		}
+	default:
 		done = "move"
 		move := orders.Move{To: orders.Status(get("status")), Actor: q.User.Actor(), KeyID: signer.KeyID(s.Key), Input: orders.TransitionInput{
 			TxHash: get("txHash"), Description: get("description"), Reason: reason, ByOperator: true}}

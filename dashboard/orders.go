@@ -42,6 +42,14 @@ var orderPills = map[orders.Status]pill{
 // OrderPill is the state of an order.
 func (q *request) OrderPill(status orders.Status) pill { return orderPills[status] }
 
+// RefusedPill is the state of a change that was refused.
+func (q *request) RefusedPill(r *orders.Refusal) pill {
+	if r.SettledAt.IsZero() {
+		return pill{"bad", "refused, to settle"}
+	}
+	return pill{"idle", "refused, settled"}
+}
+
 func (s *surface) ordersPage(w http.ResponseWriter, r *http.Request, q *request) error {
 	query := r.URL.Query()
 	f := orders.Filter{PartnerCode: strings.TrimSpace(query.Get("partner")), Status: orders.Status(query.Get("status")),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/orders"
 )
 
 // evidence is what the verdict rests on. A fact that is not Fresh counts as
@@ -16,6 +17,7 @@ type evidence struct {
 	Workers   fact[[]ledger.WorkerLease]
 	Partners  fact[[]ledger.FailingPartner]
 	Hosts     fact[[]ledger.FailingHost]
+	Conflicts fact[[]orders.Conflict]
 }
 
 // side is whose trouble it is.
@@ -26,6 +28,7 @@ const (
 	sideSource   side = "the source"
 	sideThem     side = "them"
 	sideSettings side = "settings"
+	sideOrders   side = "orders"
 	sideNobody   side = "nobody"
 	sideUnknown  side = "not known"
 )
@@ -74,7 +77,7 @@ func (c check) Pill() pill {
 // comes before what is theirs: with a fault of ours everybody seems to fail.
 var rules = []func(evidence) check{
 	checkLedger, checkWorkers, checkCanary, checkInternal, checkBacklog, checkSource,
-	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings,
+	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings, checkOrders,
 }
 
 // judge weighs the evidence. "All is well" needs every rule to have found

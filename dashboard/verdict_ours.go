@@ -176,3 +176,22 @@ func checkSource(e evidence) check {
 		Next: "Nobody can get what was never handed to us. Ask the systems that send events.", Href: "/ops/events", Link: "Events"}
 	return c
 }
+
+// checkOrders hits when it was said of an order that has failed that its money
+// moved. Nothing is delivered worse for it, so that it is asked last.
+func checkOrders(e evidence) check {
+	c := check{Name: "Orders", Says: "no conflict"}
+	if !e.Conflicts.Fresh {
+		c.Found, c.Says = unknown, ""
+		return c
+	}
+	open := e.Conflicts.Value
+	if len(open) == 0 {
+		return c
+	}
+	c.Found, c.Says = hit, count(len(open), "conflict")+" to settle"
+	c.If = &verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards it was said that its money moved.", open[0].ExternalOrderID),
+		Next: c.Says + ". Find out what happened to the money, put it right, then settle the conflict on the order's page.",
+		Href: "/ops/orders/" + open[0].OrderID, Link: "The order"}
+	return c
+}

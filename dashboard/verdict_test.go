@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ledgerhook/ledger"
+	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
 
@@ -24,8 +25,9 @@ func allWell() evidence {
 			LastEvents: map[webhook.Type]time.Time{webhook.TopupCard: noon.Add(-time.Second)}, LastDelivered: noon.Add(-time.Second)}),
 		Workers: known([]ledger.WorkerLease{{Host: "a/1", Alive: true, Canary: ledger.Canary{At: noon, Age: time.Second, RoundTrip: 14 * time.Millisecond}},
 			{Host: "b/2", Alive: true, Canary: ledger.Canary{At: noon, Age: 3 * time.Second, RoundTrip: 9 * time.Millisecond}}}),
-		Partners: known([]ledger.FailingPartner(nil)),
-		Hosts:    known([]ledger.FailingHost(nil)),
+		Partners:  known([]ledger.FailingPartner(nil)),
+		Hosts:     known([]ledger.FailingHost(nil)),
+		Conflicts: known([]orders.Conflict(nil)),
 	}
 }
 
@@ -84,6 +86,9 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 			e.Situation.Value.Disabled, e.Situation.Value.SelfDisabled, e.Situation.Value.Held = 2, 1, 1
 		}, sideSettings, "warn", []string{"1 delivery is held", "1 endpoint disabled and 1 endpoint disabled for failures"}, "Settings"},
 		{"no endpoint of a partner", func(e *evidence) { e.Situation.Value.WaitingForEndpoint = 3 }, sideSettings, "warn", []string{"3 without an endpoint"}, "Settings"},
+		{"money in question", func(e *evidence) {
+			e.Conflicts = known([]orders.Conflict{{OrderID: "ord_1", ExternalOrderID: "shop-1"}, {}})
+		}, sideOrders, "bad", []string{"shop-1 has failed", "2 conflicts to settle"}, "Orders"},
 		{"a breaker opened by hand", func(e *evidence) { e.Situation.Value.Breakers = 1 }, sideSettings, "warn", []string{"1 breaker open though nothing fails"}, "Settings"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,8 +17,15 @@ type orderView struct {
 	Sequence, FiatAmount, PaidAmount              int64
 	TokenTransfer                                 struct{ TxHash string }
 	PayoutAt                                      *string
-	History                                       []struct{ From, To, Actor, Reason, EventID string }
-	Notifications                                 []struct{ EventID, DeliveryID, WebhookType, State string }
+	History                                       []struct {
+		From, To, Actor, Reason, EventID string
+		Refused                          *struct {
+			PaidAmount        int64
+			TxHash, SettledBy string
+			SettledAt         *string
+		}
+	}
+	Notifications []struct{ EventID, DeliveryID, WebhookType, State string }
 }
 
 func (a *api) order(t *testing.T, id string) (o orderView) {
@@ -71,6 +78,39 @@ func TestAnOrderIsWalkedThroughItsLife(t *testing.T) {
 	})
 }
 
+func TestALateConfirmationIsKeptForWhoSettlesIt(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		id := a.Order(t, "acme", "order-1", orders.DefaultOrderExpiry).ID
+		a.want(t, 200, "POST", "/orders/"+id+"/payout", nil)
+		a.transition(t, 400, id, map[string]any{"status": "FAIL"}, "/reason")
+		a.transition(t, 200, id, map[string]any{"status": "FAIL", "reason": "the bank knows no such account"})
+		a.want(t, 409, "POST", "/orders/"+id+"/settle", map[string]any{"reason": "nothing"})
+		for range 3 { // a bank repeats what is not taken
+			a.transition(t, 409, id, map[string]any{"status": "PAYMENT_COMPLETED", "paidAmount": 400000, "reason": "paid at last"}, "conflict to settle")
+		}
+		a.transition(t, 409, id, map[string]any{"status": "AWAITING_PAYMENT"}, "final")
+		o := a.order(t, id)
+		if o.Status != "FAIL" || o.PaidAmount != 0 || o.Sequence != 1 || len(o.History) != 2 || len(o.Notifications) != 1 {
+			t.Fatalf("%+v", o)
+		}
+		late := o.History[1]
+		if late.Refused == nil || late.Refused.PaidAmount != 400_000 || late.Refused.SettledAt != nil || late.From != "FAIL" ||
+			late.To != "PAYMENT_COMPLETED" || late.Actor != "api" || late.Reason != "paid at last" || late.EventID != "" {
+			t.Errorf("%+v, %+v", late, late.Refused)
+		}
+		a.want(t, 400, "POST", "/orders/"+id+"/settle", map[string]any{"reason": " "}, "/reason")
+		a.want(t, 404, "POST", "/orders/ord_none/settle", map[string]any{"reason": "nothing"})
+		a.want(t, 200, "POST", "/orders/"+id+"/settle", map[string]any{"reason": "the customer sent it back"}, "sent it back")
+		if o = a.order(t, id); o.Status != "FAIL" || o.History[1].Refused.SettledAt == nil || o.History[1].Refused.SettledBy != "api" {
+			t.Errorf("%+v, %+v", o, o.History[1].Refused)
+		}
+		if acts, _ := a.page(t, "/audit", "action"); acts[0] != "order.settle" {
+			t.Errorf("audit %q", acts)
+		}
+	})
+}
+
 func TestAPayoutThatCannotStartIsAConflict(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")
@@ -106,7 +146,8 @@ func TestAWrongTransitionNamesItsField(t *testing.T) {
 	if o := a.order(t, id); o.Status != "AWAITING_PAYMENT" || o.Sequence != 0 {
 		t.Errorf("%+v", o)
 	}
-	a.transition(t, 200, id, map[string]any{"status": "PAYMENT_COMPLETED", "paidAmount": 4e5})
+	a.transition(t, 400, id, map[string]any{"status": "PAYMENT_COMPLETED", "paidAmount": 4e5}, "/paidAmount", "500000")
+	a.transition(t, 200, id, map[string]any{"status": "PAYMENT_COMPLETED", "paidAmount": 4e5, "reason": "a fee"})
 	if o := a.order(t, id); o.PaidAmount != 400_000 {
 		t.Errorf("paid %d", o.PaidAmount)
 	}

@@ -186,6 +186,7 @@ func (a *Internal) routes() map[string]web.HandlerFunc {
 		"GET /internal/v1/orders/{id}":              a.showOrder,
 		"POST /internal/v1/orders/{id}/payout":      a.startPayout,
 		"POST /internal/v1/orders/{id}/transitions": a.transitionOrder,
+		"POST /internal/v1/orders/{id}/settle":      a.settleOrder,
 
 		"PUT /internal/v1/rates/{crypto}": a.putRate,
 		"GET /internal/v1/rates":          a.listRates,

@@ -19,6 +19,7 @@ type Orders interface {
 	OrderChanges(ctx context.Context, orderID string) ([]orders.Change, error)
 	TransitionOrder(ctx context.Context, id string, m orders.Move) (o orders.Order, changed bool, err error)
 	MarkPayout(ctx context.Context, id string) (o orders.Order, changed bool, err error)
+	SettleOrder(ctx context.Context, id, by, settlement string) error
 }
 
 // orderItem is an order as lists show it. Amounts of fiat are whole VND.
@@ -88,12 +89,26 @@ type orderChange struct {
 	To       string   `json:"to"`
 	Actor    string   `json:"actor"`
 	Reason   string   `json:"reason"`
-	EventID  string   `json:"eventId"`
+	EventID  string   `json:"eventId"` // empty for what was refused
 	At       web.Time `json:"at"`
+	// Refused is there for a change that was refused and says that money moved.
+	Refused *orderRefusal `json:"refused,omitempty"`
+}
+
+type orderRefusal struct {
+	PaidAmount int64    `json:"paidAmount"`
+	TxHash     string   `json:"txHash"`
+	SettledAt  web.Time `json:"settledAt"`
+	SettledBy  string   `json:"settledBy"`
+	Settlement string   `json:"settlement"`
 }
 
 func showOrderChange(c orders.Change) orderChange {
-	return orderChange{c.Sequence, string(c.From), string(c.To), c.Actor, c.Reason, c.EventID, web.Time(c.At)}
+	shown := orderChange{c.Sequence, string(c.From), string(c.To), c.Actor, c.Reason, c.EventID, web.Time(c.At), nil}
+	if r := c.Refused; r != nil {
+		shown.Refused = &orderRefusal{r.PaidAmount, r.TxHash, web.Time(r.SettledAt), r.SettledBy, r.Settlement}
+	}
+	return shown
 }
 
 func (a *Internal) listOrders(w http.ResponseWriter, r *http.Request) error {
@@ -131,6 +146,9 @@ func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
 	history, notifications := make([]orderChange, len(changes)), []deliveryItem{}
 	for i, c := range changes {
 		history[i] = showOrderChange(c)
+		if c.EventID == "" {
+			continue
+		}
 		deliveries, err := a.Events.EventDeliveries(r.Context(), c.EventID)
 		if err != nil {
 			return err
@@ -192,4 +210,22 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 		a.acted(r.Context(), "order.transition", o.ID, strings.TrimSuffix(request.Status+": "+request.Reason, ": "))
 	}
 	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
+}
+
+// settleOrder marks the conflicts of an order as settled.
+func (a *Internal) settleOrder(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Reason string `json:"reason"`
+	}
+	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
+		return err
+	}
+	if err := orders.CheckSettlement(request.Reason); err != nil {
+		return err
+	}
+	if err := a.Orders.SettleOrder(r.Context(), r.PathValue("id"), "api", request.Reason); err != nil {
+		return err
+	}
+	a.acted(r.Context(), "order.settle", r.PathValue("id"), request.Reason)
+	return a.showOrder(w, r)
 }

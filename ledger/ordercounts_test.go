@@ -36,7 +36,7 @@ func TestEveryOrderIsCountedAndEveryMoveIsToldOnce(t *testing.T) {
 			t.Helper()
 			for _, to := range path {
 				for range 2 { // the second time it changes nothing
-					if _, _, err := b.TransitionOrder(t.Context(), o.ID, orders.Move{To: to}); err != nil {
+					if _, _, err := b.TransitionOrder(t.Context(), o.ID, orders.Move{To: to, Input: orders.TransitionInput{TxHash: "0xabc"}}); err != nil {
 						t.Fatal(err)
 					}
 				}

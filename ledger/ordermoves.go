@@ -24,6 +24,7 @@ type orderOp struct {
 	reason string
 	keyID  string
 	do     func(orders.Order) (next orders.Order, changed bool, err error)
+	move   *orders.Move // nil: no change of its status by somebody
 
 	from    orders.Status // before a change of its status
 	order   orders.Order  // as it is now
@@ -33,9 +34,10 @@ type orderOp struct {
 // TransitionOrder changes the status of an order and returns it as it is now;
 // changed is false if it had that status already. The change, its place in
 // the history, its event and the event's deliveries are one transaction.
-// Errors are those of orders.Order.Transition, and NotFound.
+// Errors are those of orders.Order.Transition, and NotFound; a refused change
+// that is an orders.Order.Conflict is kept.
 func (l *Ledger) TransitionOrder(ctx context.Context, id string, m orders.Move) (o orders.Order, changed bool, err error) {
-	return l.alterOrder(ctx, &orderOp{id: id, actor: m.Actor, reason: m.Input.Reason, keyID: m.KeyID,
+	return l.alterOrder(ctx, &orderOp{id: id, actor: m.Actor, reason: m.Input.Reason, keyID: m.KeyID, move: &m,
 		do: func(o orders.Order) (orders.Order, bool, error) { return o.Transition(m.To, m.Input) }})
 }
 
@@ -121,7 +123,7 @@ func (l *Ledger) dueOrders(ctx context.Context, after orders.Order) (due []order
 }
 
 // changeOrders runs the batch's changes of orders under their locks. One that
-// is refused has written nothing and leaves the others alone.
+// is refused has written nothing but a conflict and leaves the others alone.
 func (b *batch) changeOrders(ctx context.Context) error {
 	if len(b.orders) == 0 {
 		return nil
@@ -140,6 +142,9 @@ func (b *batch) changeOrders(ctx context.Context) error {
 		var refusal *webhook.Error
 		if errors.As(err, &refusal) {
 			op.err = err
+			if err := b.keepConflict(ctx, op.order.move, was); err != nil {
+				return fmt.Errorf("conflict of order %s: %w", op.order.id, err)
+			}
 			continue
 		}
 		if err == nil && changed {

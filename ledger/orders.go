@@ -135,7 +135,8 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 	return found, next, l.broken(err)
 }
 
-// OrderChanges is the history of an order's status, oldest first.
+// OrderChanges is the history of an order's status, oldest first, with the
+// changes that were refused and are kept.
 func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
 	t := new(text).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
 		WHERE order_id = ? ORDER BY sequence`, orderID)
@@ -145,5 +146,12 @@ func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orde
 		found = append(found, c)
 		return err
 	})
-	return found, l.broken(err)
+	if err != nil {
+		return nil, l.broken(err)
+	}
+	refused, err := l.conflicts(ctx, "c.order_id = ?", orderID)
+	for _, c := range refused { // an order that has failed changes no more
+		found = append(found, c.Change)
+	}
+	return found, err
 }

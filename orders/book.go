@@ -26,6 +26,27 @@ type Change struct {
 	From, To Status
 	Actor    string
 	Reason   string
-	EventID  string // the notification
+	EventID  string // the notification; empty if it was refused
 	At       time.Time
+	Refused  *Refusal // nil: it was made
+}
+
+// Unsettled reports whether c is a conflict that waits for somebody to settle it.
+func (c Change) Unsettled() bool { return c.Refused != nil && c.Refused.SettledAt.IsZero() }
+
+// Refusal is what a history keeps of a change that was refused although it
+// says that money moved: it came after the order had failed. It is a conflict
+// until an operator settles it; the order stays FAIL.
+type Refusal struct {
+	PaidAmount int64 // dong that moved, as was said
+	TxHash     string
+	SettledAt  time.Time // zero: it is still to settle
+	SettledBy  string
+	Settlement string // what was found and done
+}
+
+// Conflict is a refused change that is still to settle.
+type Conflict struct {
+	OrderID, ExternalOrderID, PartnerCode string
+	Change
 }

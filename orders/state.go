@@ -26,7 +26,7 @@ var Statuses = []Status{StatusAwaitingPayment, StatusPaymentCompleted, StatusPro
 	StatusSuccess, StatusFail, StatusError}
 
 // moves are the status changes there are. FAIL is never reached once money
-// has moved, except from ERROR by an operator.
+// has moved, except from ERROR by an operator who says that all of it came back.
 var moves = map[Status][]Status{
 	StatusAwaitingPayment:         {StatusPaymentCompleted, StatusFail, StatusError},
 	StatusPaymentCompleted:        {StatusProcessingTokenTransfer, StatusError},
@@ -65,9 +65,12 @@ type TransitionInput struct {
 // Transition returns o with status to, and whether that changed anything: the
 // status o has already is no change, and then the input is not looked at.
 //
-// An order that becomes paid without a paid amount counts as paid in full. Errors are
-// Invalid about the input, Conflict for a change that the life cycle does not
-// know, and Forbidden for leaving ERROR without being an operator.
+// An order that becomes paid without a paid amount counts as paid in full;
+// another amount than the order's needs a reason. SUCCESS needs its
+// transaction, and FAIL a reason once the payout has begun ("Transitions" of
+// the interface decisions). Errors are Invalid about the input, Conflict for a
+// change that the life cycle does not know and for FAIL after money moved, and
+// Forbidden for leaving ERROR without being an operator.
 func (o Order) Transition(to Status, in TransitionInput) (next Order, changed bool, err error) {
 	if !to.Known() {
 		return o, false, webhook.Invalid("/status", fmt.Sprintf("must be one of %v", Statuses))
@@ -75,20 +78,21 @@ func (o Order) Transition(to Status, in TransitionInput) (next Order, changed bo
 	if to == o.Status {
 		return o, false, nil
 	}
-	if err := o.mayMove(to, in); err != nil {
-		return o, false, err
-	}
 	if err := in.check(); err != nil {
 		return o, false, err
 	}
+	if err := o.mayMove(to, in); err != nil {
+		return o, false, err
+	}
 	next = o
-	if in.PaidAmount != nil {
-		next.PaidAmount, _ = in.PaidAmount.d.Int64() // checked: whole and small
-	} else if to.paid() && o.PaidAmount == 0 {
-		next.PaidAmount = o.FiatAmount
+	if next.PaidAmount, err = o.paidBy(to, in); err != nil {
+		return o, false, err
 	}
 	if in.TxHash != "" {
 		next.TokenTransfer.TxHash = in.TxHash
+	}
+	if to == StatusSuccess && strings.TrimSpace(next.TokenTransfer.TxHash) == "" {
+		return o, false, webhook.Invalid("/txHash", "is required for SUCCESS: the transaction that moved the tokens")
 	}
 	if in.Description != "" {
 		next.Description = in.Description
@@ -97,6 +101,10 @@ func (o Order) Transition(to Status, in TransitionInput) (next Order, changed bo
 }
 
 func (o Order) mayMove(to Status, in TransitionInput) error {
+	if o.deniedBy(to, in) {
+		return webhook.Conflict(fmt.Sprintf("order %s is %s, which is final: that money moved all the same is kept in its history as a conflict to settle",
+			o.ID, o.Status))
+	}
 	if o.Status.Final() {
 		return webhook.Conflict(fmt.Sprintf("order %s is %s, which is final", o.ID, o.Status))
 	}
@@ -108,14 +116,74 @@ func (o Order) mayMove(to Status, in TransitionInput) error {
 		if !in.ByOperator {
 			return &webhook.Error{Kind: webhook.KindForbidden, Message: "only an operator moves an order out of ERROR"}
 		}
-		if strings.TrimSpace(in.Reason) == "" {
+		if !in.reasoned() {
 			return webhook.Invalid("/reason", "must say what was proved about an order that leaves ERROR")
 		}
 	}
-	if to == StatusFail && in.PaidAmount != nil && in.PaidAmount.Sign() > 0 {
-		return webhook.Invalid("/paidAmount", "must be absent or 0: an order whose money moved cannot become FAIL")
+	if to == StatusFail && !o.PayoutAt.IsZero() && !in.reasoned() {
+		return webhook.Invalid("/reason", "is required once the payout has begun: how the bank refused it for good")
 	}
 	return nil
+}
+
+// paidBy is what the bank has paid out once o is of status to. Money that
+// moved is forgotten by nobody but the operator who settles an order in ERROR
+// and says, with an amount of 0, that all of it came back.
+func (o Order) paidBy(to Status, in TransitionInput) (int64, error) {
+	if in.PaidAmount == nil {
+		switch {
+		case to == StatusFail && o.PaidAmount > 0:
+			return 0, webhook.Conflict(fmt.Sprintf("order %s has paid out %d VND and cannot become FAIL, unless all of it came back: then say so with paidAmount 0 and a reason",
+				o.ID, o.PaidAmount))
+		case to.paid() && o.PaidAmount == 0:
+			return o.FiatAmount, nil
+		}
+		return o.PaidAmount, nil
+	}
+	paid := in.paid()
+	switch {
+	case to == StatusFail && paid > 0:
+		return 0, webhook.Invalid("/paidAmount", "must be absent or 0: an order whose money moved cannot become FAIL")
+	case to.paid() && paid == 0:
+		return 0, webhook.Invalid("/paidAmount", fmt.Sprintf("must be above 0 for %s; an order of which it is not known what was paid is ERROR", to))
+	case to == StatusError && paid == 0 && o.PaidAmount > 0:
+		return 0, webhook.Invalid("/paidAmount", fmt.Sprintf("must be absent or what was paid, and this order has paid out %d VND", o.PaidAmount))
+	case paid > 0 && paid != o.FiatAmount && paid != o.PaidAmount && !in.reasoned():
+		return 0, webhook.Invalid("/paidAmount", fmt.Sprintf("must be the order's %d VND, or come with a reason why it is not", o.FiatAmount))
+	}
+	return paid, nil
+}
+
+// deniedBy reports whether o has failed and a change to status to would say
+// that its money moved.
+func (o Order) deniedBy(to Status, in TransitionInput) bool {
+	return o.Status == StatusFail && (to.paid() || to == StatusError && in.paid() > 0)
+}
+
+// Conflict is what a history keeps of a move that was refused because o has
+// failed and m says that money moved all the same. ok is false for every other
+// move, and for one whose input is wrong.
+func (o Order) Conflict(m Move) (c Change, ok bool) {
+	if !o.deniedBy(m.To, m.Input) || m.Input.check() != nil {
+		return Change{}, false
+	}
+	paid := m.Input.paid()
+	if m.Input.PaidAmount == nil {
+		paid = o.FiatAmount
+	}
+	return Change{Sequence: o.Sequence, From: o.Status, To: m.To, Actor: m.Actor, Reason: m.Input.Reason, At: stamp(time.Now()),
+		Refused: &Refusal{PaidAmount: paid, TxHash: m.Input.TxHash}}, true
+}
+
+// reasoned reports whether in says why.
+func (in TransitionInput) reasoned() bool { return strings.TrimSpace(in.Reason) != "" }
+
+// paid is the amount that in tells of, once it is checked: whole and small.
+func (in TransitionInput) paid() (dong int64) {
+	if in.PaidAmount != nil {
+		dong, _ = in.PaidAmount.d.Int64()
+	}
+	return dong
 }
 
 func (in TransitionInput) check() error {
@@ -126,8 +194,24 @@ func (in TransitionInput) check() error {
 		{"/txHash", in.TxHash}, {"/description", in.Description}, {"/reason", in.Reason},
 	} {
 		if !plain(text.value, maxNote) {
-			return webhook.Invalid(text.field, fmt.Sprintf("must be at most %d printable characters", maxNote))
+			return noteError(text.field)
 		}
+	}
+	return nil
+}
+
+func noteError(field string) error {
+	return webhook.Invalid(field, fmt.Sprintf("must be at most %d printable characters", maxNote))
+}
+
+// CheckSettlement checks the reason with which an operator settles the
+// conflicts of an order: what was found and done. The error is Invalid.
+func CheckSettlement(reason string) error {
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return webhook.Invalid("/reason", "is required: what was found about the money, and what was done")
+	case !plain(reason, maxNote):
+		return noteError("/reason")
 	}
 	return nil
 }

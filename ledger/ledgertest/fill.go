@@ -193,7 +193,7 @@ func (f *filling) moveOrders(ctx context.Context, sink fillSink) error {
 		moves := fillMoves[i%fillOrders]
 		for _, to := range moves {
 			from := o.Status
-			next, _, err := o.Transition(to, orders.TransitionInput{})
+			next, _, err := o.Transition(to, orders.TransitionInput{TxHash: "0x7d5a99f603f231d53a4f39d1521f98d2e8bb279cf29bebfd0687dc98458e7f89"})
 			if err != nil {
 				return err
 			}
@@ -212,8 +212,8 @@ func (f *filling) moveOrders(ctx context.Context, sink fillSink) error {
 			continue
 		}
 		f.objects = append(f.objects, []any{o.PartnerCode, string(webhook.CashoutOrderUpdated), o.ExternalOrderID, string(o.Status), f.events[len(f.events)-1][0], o.UpdatedAt.UnixMicro()})
-		if err := sink.exec(ctx, fmt.Sprintf("UPDATE orders SET status = '%s', sequence = %d, paid_amount = %d, updated_at = %d WHERE id = '%s'",
-			o.Status, o.Sequence, o.PaidAmount, o.UpdatedAt.UnixMicro(), o.ID)); err != nil {
+		if err := sink.exec(ctx, fmt.Sprintf("UPDATE orders SET status = '%s', sequence = %d, paid_amount = %d, tx_hash = '%s', updated_at = %d WHERE id = '%s'",
+			o.Status, o.Sequence, o.PaidAmount, o.TokenTransfer.TxHash, o.UpdatedAt.UnixMicro(), o.ID)); err != nil {
 			return err
 		}
 	}
