@@ -16,16 +16,17 @@ const (
 	MaxHeaderValue = 4096
 )
 
-// reservedHeaders are written by the gateway or by HTTP itself. The two
+// reservedHeaders are written by the gateway or by HTTP itself, or describe
+// the body, whose bytes the owner of an endpoint does not know. The two
 // idempotency keys are among them because net/http takes them for a leave to
 // send a request again without telling anybody.
 var reservedHeaders = []string{
-	"host", "content-length", "content-type", "content-encoding", "user-agent",
+	"host", "user-agent", "date", "range", "digest", "repr-digest", "etag", "last-modified",
 	"accept-encoding", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect",
-	"idempotency-key", "x-idempotency-key", "traceparent", "tracestate", "baggage",
+	"idempotency-key", "x-idempotency-key", "traceparent", "tracestate", "baggage", "b3",
 }
 
-var reservedPrefixes = []string{"webhook-", "ledgerhook-", "proxy-"}
+var reservedPrefixes = []string{"webhook-", "ledgerhook-", "content-", "if-", "proxy-", "x-b3-"}
 
 // CheckHeader decides whether an endpoint may carry the custom header name
 // with value. The error is a KindInvalid *webhook.Error about the header's
