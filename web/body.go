@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"ledgerhook/webhook"
@@ -37,12 +38,17 @@ func tooLarge(limit int64) error {
 	return &webhook.Error{Kind: webhook.KindTooLarge, Message: fmt.Sprintf("the body must not be larger than %d bytes", limit)}
 }
 
+// emptyParameters are a part of a media type that RFC 9110 allows and the mime
+// package does not.
+var emptyParameters = regexp.MustCompile(`;[ \t;]*(;|$)`)
+
 // CheckJSONType returns a KindMediaType error unless r says that its body is
-// plain JSON in UTF-8.
+// plain JSON in UTF-8, in whatever spelling.
 func CheckJSONType(r *http.Request) error {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(emptyParameters.ReplaceAllString(r.Header.Get("Content-Type"), "$1"))
 	charset, given := params["charset"]
-	if err != nil || media != "application/json" || given && !strings.EqualFold(charset, "utf-8") {
+	utf8 := !given || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
+	if err != nil || media != "application/json" || !utf8 {
 		return &webhook.Error{Kind: webhook.KindMediaType, Message: "the header Content-Type must be application/json"}
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {

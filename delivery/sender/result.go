@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,9 +106,8 @@ func (r *Result) readBody(from io.Reader) (body []byte, note string) {
 // judgeAck turns a delivery into a failure unless its answer's body is whole
 // and JSON that does not deny success.
 func (r *Result) judgeAck(ctx context.Context, body []byte, note string) {
-	var answer struct {
-		Success *bool `json:"success"`
-	}
+	body = bytes.TrimPrefix(body, []byte("\uFEFF")) // RFC 8259 lets a reader pass over it
+	var answer map[string]json.RawMessage           // a struct would take SUCCESS for success
 	switch {
 	case note != "" && ctx.Err() != nil:
 		r.stopped()
@@ -115,7 +115,7 @@ func (r *Result) judgeAck(ctx context.Context, body []byte, note string) {
 	case note != "":
 	case !json.Valid(body):
 		note = "the answer's body is no JSON, which this endpoint's ackMode asks for"
-	case json.Unmarshal(body, &answer) == nil && answer.Success != nil && !*answer.Success:
+	case json.Unmarshal(body, &answer) == nil && string(answer["success"]) == "false":
 		note = "the answer's body says success: false"
 	default:
 		return
