@@ -16,7 +16,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -64,8 +63,9 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 // openPools opens every group of connections. They connect when they are first
 // used, so that a process has none for roles that it does not play.
 func (l *Ledger) openPools(config pgx.ConnConfig) {
+	sessions := newConnector(config, l.unlimited)
 	open := func(connections int) pool {
-		db := stdlib.OpenDB(config)
+		db := sql.OpenDB(sessions)
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		return pool{DB: db}
@@ -263,8 +263,8 @@ func (d dialect) gone(err error) bool {
 	if errors.As(err, &pg) {
 		// connection exceptions, too many connections, an administrator's
 		// shutdown, a server that starts up, a disk that is full, a server
-		// that has become a standby
-		return pg.Code == "25006" || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P")
+		// that has become a standby, a statement that took too long
+		return ended(pg) || pg.Code == "25006" || pg.Code == "57014" || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P")
 	}
 	var lite *sqlite.Error
 	if errors.As(err, &lite) {

@@ -102,6 +102,21 @@ func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 // WriterAwaited reports whether anybody has waited for a connection that writes.
 func (l *Ledger) WriterAwaited() bool { return l.write.Stats().WaitCount > 0 }
 
+// WithWindow runs do, in a transaction of the delivery path, with a window
+// locked. kill ends the transaction's connection, as an administrator would.
+func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx context.Context, kill func(context.Context))) error {
+	return l.alterWindows(ctx, []string{endpointID}, func(ctx context.Context, b *batch) error {
+		var failed error
+		do(ctx, func(ctx context.Context) {
+			_, failed = b.tx.ExecContext(ctx, "SELECT pg_terminate_backend(pg_backend_pid())")
+		})
+		if failed == nil {
+			_, failed = b.tx.ExecContext(ctx, "SELECT 1")
+		}
+		return failed
+	})
+}
+
 // Statement is a statement as the ledger sent it.
 type Statement struct {
 	SQL  string

@@ -33,6 +33,8 @@ type Ledger struct {
 	unlock func() error
 	slot   int // of the rollups
 
+	unlimited bool // transactions last as long as they take
+
 	horizon *horizon
 
 	retry          webhook.RetryPolicy
@@ -59,6 +61,8 @@ type Options struct {
 	// and of each change of a status, after the commit. It must not block.
 	// Nil: nobody listens.
 	OrderMoved func(from, to orders.Status)
+
+	unlimited bool // see session.go
 }
 
 // Open connects to the ledger and checks that its schema is this program's.
@@ -99,7 +103,7 @@ const (
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, unlimited: o.unlimited, unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

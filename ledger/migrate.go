@@ -90,6 +90,7 @@ func pendingSteps(dir string) (steps []Migration, err error) {
 }
 
 func withProvider(ctx context.Context, o Options, do func(*Ledger, *goose.Provider) error) (err error) {
+	o.unlimited = true
 	l, err := connect(ctx, o)
 	if err != nil {
 		return err

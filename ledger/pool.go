@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // pool is a group of connections that certain callers share, so that however
@@ -63,7 +65,8 @@ func (p pool) ExecContext(ctx context.Context, query string, args ...any) (resul
 	return result, err
 }
 
-// inTx runs do in one transaction.
+// inTx runs do in one transaction, and once more on another connection if the
+// first one broke off before it can have been committed.
 func (p pool) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	if p.turn != nil {
 		select {
@@ -73,16 +76,27 @@ func (p pool) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 			return ctx.Err()
 		}
 	}
+	undone, err := p.once(ctx, do)
+	if err != nil && undone && severed(err) && ctx.Err() == nil {
+		_, err = p.once(ctx, do)
+	}
+	return err
+}
+
+// once runs do in one transaction. With an error, undone reports whether
+// nothing of it can have stayed.
+func (p pool) once(ctx context.Context, do func(*sql.Tx) error) (undone bool, err error) {
 	tx, err := p.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return true, fmt.Errorf("begin: %w", err)
 	}
 	if err := do(tx); err != nil {
 		_ = tx.Rollback()
-		return err
+		return true, err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		var pg *pgconn.PgError
+		return errors.As(err, &pg) && ended(pg), fmt.Errorf("commit: %w", err)
 	}
-	return nil
+	return false, nil
 }

@@ -98,11 +98,14 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
 		RETURNING id, generation, endpoint_id, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
-	err = t.query(ctx, l.write, func(rows *sql.Rows) error {
-		var ticket delivery.Ticket
-		err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, timeColumn{&ticket.DueAt})
-		taken = append(taken, ticket)
-		return err
+	err = l.write.inTx(ctx, func(tx *sql.Tx) error {
+		taken = nil // of a run that broke off
+		return t.query(ctx, l.batched(tx), func(rows *sql.Rows) error {
+			var ticket delivery.Ticket
+			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, timeColumn{&ticket.DueAt})
+			taken = append(taken, ticket)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err

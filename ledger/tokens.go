@@ -45,6 +45,7 @@ func insertTokens(ctx context.Context, tx *sql.Tx, family string, t partners.Iss
 // AlterFamily implements partners.TokenStore.
 func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		found = false
 		var f partners.Family
 		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families
 			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.forUpdate, refresh).Scan(familyFields(&f)...)

@@ -21,6 +21,7 @@ func personFields(p *partners.Person) []any {
 // an operator already, and reports whether it did.
 func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		created = false
 		var known bool
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
 			return err

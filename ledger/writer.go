@@ -233,14 +233,14 @@ func lost(err error) bool {
 func (w *writer) transact(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
-	b := &batch{ledger: w.ledger, now: time.Now(), windows: map[string]*window{}}
+	var b *batch
 	err := w.ledger.inTx(ctx, func(tx *sql.Tx) (err error) {
 		defer func() {
 			if v := recover(); v != nil { // in what a caller handed over; see commitEach
 				err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
 			}
 		}()
-		b.tx = w.ledger.batched(tx)
+		b = &batch{ledger: w.ledger, tx: w.ledger.batched(tx), now: time.Now(), windows: map[string]*window{}}
 		return b.run(ctx, ops)
 	})
 	if err != nil {

@@ -1,0 +1,208 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// What the ledger relies on of a PostgreSQL session is set here, whatever the
+// server, the database or the role has for a default, and in a way that a
+// pooler takes which hands a connection on after each transaction. Such a
+// pooler refuses most parameters of a start, and whatever SET sets stays with
+// a server's connection that others get next.
+//
+// What a schema is called (search_path) and whether the database may be
+// written to (default_transaction_read_only, which providers set when a disk
+// is full) is the operator's to say and is left alone.
+
+// startParameters are the ones that poolers know and keep for each client.
+var startParameters = map[string]string{
+	"client_encoding": "UTF8", "datestyle": "ISO, YMD", "timezone": "UTC", "standard_conforming_strings": "on",
+}
+
+// The limits of a transaction, which travel with its BEGIN and cost no round
+// trip. A process that is frozen or cut off in the middle of one holds what it
+// has locked no longer than idleLimit, as long as a worker's lease: then the
+// server breaks the transaction off.
+const (
+	idleLimit      = "5s"
+	statementLimit = "10s" // commitTimeout
+	lockLimit      = "8s"  // more than idleLimit: who waits for a frozen process gets the lock
+
+	begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '" + idleLimit + "'; " +
+		"SET LOCAL tcp_user_timeout = '" + idleLimit + "'" // where it is sending and nobody takes it
+	beginLimited = begin + "; SET LOCAL statement_timeout = '" + statementLimit + "'; SET LOCAL lock_timeout = '" + lockLimit + "'"
+)
+
+// connector makes sessions of one configuration.
+type connector struct {
+	driver.Connector
+	begin string
+}
+
+// newConnector lets transactions last as long as they may if unlimited is set,
+// as the steps of a migration do.
+func newConnector(config pgx.ConnConfig, unlimited bool) connector {
+	config.RuntimeParams = withParameters(config.RuntimeParams)
+	c := connector{begin: beginLimited}
+	if unlimited {
+		c.begin = begin
+	}
+	dialer := net.Dialer{KeepAliveConfig: keepAlive}
+	config.DialFunc = dialer.DialContext
+	c.Connector = stdlib.GetConnector(config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "bytea", OID: pgtype.ByteaOID, Codec: anyBytea{}})
+		return nil
+	}))
+	return c
+}
+
+// keepAlive finds within 5 s that a server is gone without a word.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3}
+
+func withParameters(given map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, set := range []map[string]string{given, startParameters} {
+		for name, value := range set {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return session{conn.(*stdlib.Conn), c.begin}, nil
+}
+
+// session is a connection to PostgreSQL. What it answers with ErrBadConn, the
+// pool asks once more on another connection: it says so of whatever broke off
+// and has changed nothing.
+type session struct {
+	*stdlib.Conn
+	begin string
+}
+
+// BeginTx implements driver.ConnBeginTx. The ledger asks for no other kind of
+// transaction than its own.
+func (s session) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	tx, err := s.Conn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: s.begin})
+	if err != nil {
+		return nil, s.again(ctx, err)
+	}
+	return transaction{ctx, tx}, nil
+}
+
+// QueryContext implements driver.QueryerContext. Outside of a transaction the
+// ledger only reads.
+func (s session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	alone := s.Conn.Conn().PgConn().TxStatus() == 'I'
+	rows, err := s.Conn.QueryContext(ctx, query, args)
+	if err != nil && alone {
+		err = s.again(ctx, err)
+	}
+	return rows, err
+}
+
+// again turns the error of a broken connection into the one that asks for
+// another.
+func (s session) again(ctx context.Context, err error) error {
+	if ctx.Err() == nil && severed(err) {
+		return driver.ErrBadConn
+	}
+	return err
+}
+
+type transaction struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+// Commit implements driver.Tx.
+func (t transaction) Commit() error { return t.tx.Commit(t.ctx) }
+
+// Rollback implements driver.Tx.
+func (t transaction) Rollback() error { return t.tx.Rollback(t.ctx) }
+
+// severed reports whether err says that a connection has ended, be it by an
+// administrator, by the limits above, by a pooler, or without a word. It does
+// not say whether the server is there.
+func severed(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return ended(pg) || pg.Code == "08006" || pg.Code == "08P01"
+	}
+	var network net.Error
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &network) && !network.Timeout()
+}
+
+// ended reports whether pg is the server's last word on a session, with which
+// it has rolled back what the session was at.
+func ended(pg *pgconn.PgError) bool {
+	switch pg.Code {
+	case "57P01", "57P02", "57P05", "25P03": // shutdown, crash, idle, idle in a transaction
+		return true
+	}
+	return false
+}
+
+// anyBytea reads bytes in both of PostgreSQL's forms: bytea_output, which says
+// which of them it writes, is none of the parameters that poolers keep.
+type anyBytea struct{ pgtype.ByteaCodec }
+
+// PlanScan implements pgtype.Codec.
+func (c anyBytea) PlanScan(m *pgtype.Map, oid uint32, format int16, target any) pgtype.ScanPlan {
+	plan := c.ByteaCodec.PlanScan(m, oid, format, target)
+	if _, ok := target.(*[]byte); ok && format == pgtype.TextFormatCode {
+		return scanBytea{plan}
+	}
+	return plan
+}
+
+type scanBytea struct{ hex pgtype.ScanPlan }
+
+// Scan implements pgtype.ScanPlan.
+func (s scanBytea) Scan(src []byte, target any) error {
+	if src == nil || bytes.HasPrefix(src, []byte(`\x`)) {
+		return s.hex.Scan(src, target)
+	}
+	b, err := unescape(src)
+	*target.(*[]byte) = b
+	return err
+}
+
+// unescape reads the form "escape": a backslash is two, and what cannot be
+// printed is one and three octal digits.
+func unescape(src []byte) ([]byte, error) {
+	b := make([]byte, 0, len(src))
+	for len(src) > 0 {
+		switch {
+		case src[0] != '\\':
+			b, src = append(b, src[0]), src[1:]
+		case len(src) >= 2 && src[1] == '\\':
+			b, src = append(b, '\\'), src[2:]
+		case len(src) >= 4 && '0' <= src[1] && src[1] <= '3' && octal(src[2]) && octal(src[3]):
+			b, src = append(b, (src[1]-'0')<<6|(src[2]-'0')<<3|(src[3]-'0')), src[4:]
+		default:
+			return nil, errors.New("bytes are in no form that PostgreSQL writes")
+		}
+	}
+	return b, nil
+}
+
+func octal(c byte) bool { return '0' <= c && c <= '7' }

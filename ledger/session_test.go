@@ -1,0 +1,187 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/orders"
+)
+
+func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
+	t.Parallel()
+	b := &ledgertest.Bench{}
+	b.Options = ledgertest.Options(t, "postgres")
+	asRole(t, &b.Options, "bytea_output = 'escape'", "datestyle = 'SQL, DMY'", "intervalstyle = 'sql_standard'", "timezone = 'Asia/Ho_Chi_Minh'",
+		"client_encoding = 'LATIN1'", "standard_conforming_strings = off", "default_transaction_isolation = 'serializable'",
+		"lock_timeout = '1ms'", "idle_in_transaction_session_timeout = '1ms'")
+	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
+		t.Fatal(err)
+	}
+	var tickets []delivery.Ticket
+	b.Options.Admitted = func(admitted []delivery.Ticket) { tickets = append(tickets, admitted...) }
+	b.Reopen(t)
+	t.Cleanup(func() { _ = b.Ledger.Close() })
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 4)
+
+	every := make([]byte, 0, 600)
+	for i := range 256 {
+		every = append(every, byte(i), '\\')
+	}
+	event := ledgertest.NewEvent("acme", "tp_1", "Pending")
+	event.Event.Data = []byte(`{"id":"tp_1","name":"Nguyễn \\ 'Văn'"}`)
+	appended, err := b.Append(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, ok, err := b.Claim(t.Context(), tickets[0], worker)
+	if err != nil || !ok || !bytes.Equal(job.Event.Data, event.Event.Data) {
+		t.Fatalf("claimed %t, %v, data %q", ok, err, job.Event.Data)
+	}
+	answer := okay
+	answer.ResponseBody = every
+	if err := tryRecord(t, b.Ledger, result(job, answer, delivered)); err != nil {
+		t.Fatal(err)
+	}
+	attempts, err := b.Attempts(t.Context(), appended.DeliveryIDs[0])
+	if err != nil || len(attempts) != 1 || !bytes.Equal(attempts[0].ResponseBody, every) {
+		t.Errorf("%d attempts, %v: %v", len(attempts), err, attempts)
+	}
+	steps, err := ledger.Migrations(t.Context(), b.Options)
+	if err != nil || time.Since(steps[0].AppliedAt).Abs() > time.Hour {
+		t.Errorf("the first of %d steps was taken at %v, %v", len(steps), steps, err)
+	}
+}
+
+// asRole makes o's user one whose sessions begin with settings, as those of a
+// database may.
+func asRole(t *testing.T, o *ledger.Options, settings ...string) {
+	t.Helper()
+	address, err := url.Parse(o.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role, password := "r"+strings.ToLower(rand.Text()), rand.Text()
+	statements := "CREATE ROLE " + role + " LOGIN SUPERUSER PASSWORD '" + password + "'"
+	for _, setting := range settings {
+		statements += "; ALTER ROLE " + role + " SET " + setting
+	}
+	server, err := sql.Open("pgx", o.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.ExecContext(t.Context(), statements); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := server.ExecContext(context.Background(), "REASSIGN OWNED BY "+role+" TO CURRENT_USER; DROP OWNED BY "+role+"; DROP ROLE "+role); err != nil {
+			t.Error(err)
+		}
+		_ = server.Close()
+	})
+	address.User = url.UserPassword(role, password)
+	o.DatabaseURL = address.String()
+}
+
+func TestAKilledConnectionIsNobodysError(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 4)
+	for name, do := range map[string]func(*ledger.Ledger) error{
+		"an event": func(l *ledger.Ledger) error {
+			_, err := l.Append(t.Context(), ledgertest.NewEvent("acme", rand.Text(), "Pending"))
+			return err
+		},
+		"one row": func(l *ledger.Ledger) error { _, err := l.Endpoint(t.Context(), e.ID); return err },
+		"a list": func(l *ledger.Ledger) error {
+			_, _, err := l.Deliveries(t.Context(), delivery.Filter{Limit: 5})
+			return err
+		},
+		"a sign-in": func(l *ledger.Ledger) error {
+			_, err := l.TryLogin(t.Context(), []string{"user/eve"}, time.Now())
+			return err
+		},
+		"a heartbeat": func(l *ledger.Ledger) error { return l.Heartbeat(t.Context(), worker, "host/1") },
+		"a statement by itself": func(l *ledger.Ledger) error {
+			_, err := l.SetRate(t.Context(), orders.Rate{Crypto: "USDT", UpdatedAt: time.Now()})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := b.Options
+			mark := "k" + rand.Text()
+			o.DatabaseURL += "&application_name=" + mark
+			l, err := ledger.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			for range 3 { // fill the pools
+				if err := do(l); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := b.Count(t, "SELECT COUNT(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE application_name = $1", mark); n == 0 {
+				t.Fatal("there was no connection to kill")
+			}
+			if err := do(l); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestATransactionThatIsKilledRunsOnceMore(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 4)
+	runs := 0
+	if err := b.WithWindow(t.Context(), e.ID, func(ctx context.Context, kill func(context.Context)) {
+		if runs++; runs == 1 {
+			kill(ctx)
+		}
+	}); err != nil || runs != 2 {
+		t.Errorf("after %d runs: %v", runs, err)
+	}
+	runs = 0
+	if err := b.WithWindow(t.Context(), e.ID, func(ctx context.Context, kill func(context.Context)) {
+		runs++
+		kill(ctx)
+	}); err == nil || runs != 2 {
+		t.Errorf("killed each time: after %d runs: %v", runs, err)
+	}
+}
+
+func TestAFrozenProcessHoldsItsLocksForFiveSeconds(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 4)
+	frozen := b.Another(t)
+	holds, thaw, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = frozen.WithWindow(context.Background(), e.ID, func(context.Context, func(context.Context)) {
+			holds <- struct{}{}
+			<-thaw
+		})
+	}()
+	<-holds
+	if _, err := b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
+		t.Errorf("beside a frozen process: %v", err)
+	}
+	close(thaw)
+	<-done
+}
