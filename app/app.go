@@ -152,7 +152,7 @@ func (a *App) openQueue(ctx context.Context) error {
 	a.cleanups.add("close the queue", func(context.Context) error { return q.Close() })
 	a.admission = delivery.StartAdmission(q, a.deliveryMetrics, a.log)
 	a.cleanups.add("stop admission", func(context.Context) error { a.admission.Stop(); return nil })
-	a.health.Add("queue", q.Ping)
+	a.health.Add("queue", q.Ready)
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (a *App) openLedger(ctx context.Context) error {
 	}
 	a.ledger = l
 	a.cleanups.add("close the ledger", func(context.Context) error { return l.Close() })
-	a.health.Add("ledger", l.Ping)
+	a.health.Add("ledger", l.Ready)
 	if a.config.Roles.API {
 		a.refusals = ingest.NewRefusals(l, a.ingestMetrics, a.log)
 		a.background("store what was refused", a.refusals.Run)

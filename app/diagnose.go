@@ -31,7 +31,8 @@ type Check struct {
 const maxSkew = time.Second
 
 // Diagnose looks at the stores, keys, clock and egress of a configuration. It
-// changes nothing and needs no running server; it may run beside one.
+// leaves nothing but the mark with which it tries whether the stores take what
+// is written, and needs no running server; it may run beside one.
 func Diagnose(ctx context.Context, cfg config.Config) []Check {
 	d := &diagnosis{cfg: cfg}
 	d.ledger(ctx)
@@ -63,11 +64,12 @@ func (d *diagnosis) ledger(ctx context.Context) {
 		d.add("ledger", nil, err.Error()+" (a running server; its /readyz says more)")
 		return
 	}
-	d.add("ledger", err, "reachable, with this program's schema")
 	if err != nil {
+		d.add("ledger", err, "")
 		return
 	}
 	defer func() { _ = l.Close() }()
+	d.add("ledger", l.Ready(ctx), "takes what is written, with this program's schema")
 	d.keys(ctx, l)
 	skew, err := l.ClockSkew(ctx)
 	if err == nil && skew.Abs() > maxSkew {
@@ -133,9 +135,9 @@ func (d *diagnosis) queue(ctx context.Context) {
 		return
 	}
 	defer func() { _ = q.Close() }()
-	policy := q.EvictionPolicy(ctx)
-	if policy != "" && policy != "noeviction" {
+	err = q.Ready(ctx)
+	if policy := q.EvictionPolicy(ctx); err == nil && policy != "" && policy != "noeviction" {
 		err = fmt.Errorf("redis may evict queued deliveries: set its maxmemory-policy to noeviction, it is %s", policy)
 	}
-	d.add("queue", err, "reachable")
+	d.add("queue", err, "takes what is written")
 }

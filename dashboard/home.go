@@ -59,6 +59,7 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 		func() { e.Workers = recall(ctx, s.memory, "system/workers", s.Ledger.Workers) },
 		func() { e.Partners = recall(ctx, s.memory, "home/partners", s.Ledger.FailingPartners) },
 		func() { e.Conflicts = recall(ctx, s.memory, "home/conflicts", s.Ledger.OpenConflicts) },
+		func() { e.Stores = recall(ctx, s.memory, "system/stores", s.stores) },
 		func() { e.Hosts = recall(ctx, s.memory, "home/hosts", s.Ledger.FailingHosts) },
 		func() {
 			v.Hours = recall(ctx, s.memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {

@@ -40,9 +40,7 @@ func (s *surface) systemPage(w http.ResponseWriter, r *http.Request, q *request)
 	defer cancel()
 	var lag, skew fact[time.Duration]
 	together(
-		func() {
-			v.Stores = recall(ctx, s.memory, "system/stores", func(ctx context.Context) ([]web.Finding, error) { return s.Health.Find(ctx), nil })
-		},
+		func() { v.Stores = recall(ctx, s.memory, "system/stores", s.stores) },
 		func() { v.Queue = recall(ctx, s.memory, "system/queue", s.Queue.Depths) },
 		func() { v.Workers = recall(ctx, s.memory, "system/workers", s.Ledger.Workers) },
 		func() { v.Breakers = recall(ctx, s.memory, "system/breakers", s.Ledger.PartnerWindows) },
@@ -69,6 +67,16 @@ func (s *surface) systemPage(w http.ResponseWriter, r *http.Request, q *request)
 // panelLimit is how long a part of a page may take, so that the page is there
 // in time without it.
 const panelLimit = 1500 * time.Millisecond
+
+// storesLimit leaves a page the time to say which store does not answer.
+const storesLimit = panelLimit - 300*time.Millisecond
+
+// stores looks at what /readyz looks at.
+func (s *surface) stores(ctx context.Context) ([]web.Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, storesLimit)
+	defer cancel()
+	return s.Health.Find(ctx), nil
+}
 
 func queuePending(d queue.Depth) int64   { return d.Pending + d.Active }
 func queueScheduled(d queue.Depth) int64 { return d.Scheduled }

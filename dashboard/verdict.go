@@ -7,6 +7,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/orders"
+	"ledgerhook/web"
 )
 
 // evidence is what the verdict rests on. A fact that is not Fresh counts as
@@ -18,6 +19,7 @@ type evidence struct {
 	Partners  fact[[]ledger.FailingPartner]
 	Hosts     fact[[]ledger.FailingHost]
 	Conflicts fact[[]orders.Conflict]
+	Stores    fact[[]web.Finding]
 }
 
 // side is whose trouble it is.
@@ -76,7 +78,7 @@ func (c check) Pill() pill {
 // rules are asked in this order; the first hit is the verdict. What is ours
 // comes before what is theirs: with a fault of ours everybody seems to fail.
 var rules = []func(evidence) check{
-	checkLedger, checkWorkers, checkCanary, checkInternal, checkBacklog, checkSource,
+	checkLedger, checkStores, checkWorkers, checkCanary, checkInternal, checkBacklog, checkSource,
 	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings, checkOrders,
 }
 

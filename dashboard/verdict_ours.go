@@ -38,6 +38,26 @@ func checkLedger(e evidence) check {
 	return c
 }
 
+// checkStores hits when ledger or queue answer, but take nothing that is
+// written to them: then everything waits, whatever the workers do.
+func checkStores(e evidence) check {
+	c := check{Name: "Stores", Found: unknown}
+	if !e.Stores.Fresh {
+		return c
+	}
+	c.Found, c.Says = fine, "they take what is written"
+	for _, f := range e.Stores.Value {
+		if f.Err == nil || f.Name != "ledger" && f.Name != "queue" {
+			continue
+		}
+		c.Found, c.Says = hit, f.Name+": "+f.Err.Error()
+		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the %s takes nothing that is written (%s).", f.Name, f.Err),
+			Next: "Mend that store: more workers do not help. What was accepted is safe and goes out by itself then.", Href: "/ops/system", Link: "Stores"}
+		break
+	}
+	return c
+}
+
 func checkWorkers(e evidence) check {
 	c := check{Name: "Workers"}
 	if !e.Situation.Fresh {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/orders"
+	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
@@ -28,6 +30,7 @@ func allWell() evidence {
 		Partners:  known([]ledger.FailingPartner(nil)),
 		Hosts:     known([]ledger.FailingHost(nil)),
 		Conflicts: known([]orders.Conflict(nil)),
+		Stores:    known([]web.Finding{{Name: "queue"}, {Name: "ledger"}, {Name: "process"}}),
 	}
 }
 
@@ -53,6 +56,10 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		{"no endpoint yet", func(e *evidence) { e.Situation.Value.Endpoints = 0 }, sideNobody, "idle", []string{"Nothing to judge yet"}, ""},
 		{"nothing delivered yet", func(e *evidence) { e.Situation.Value.LastDelivered = time.Time{} }, sideNobody, "good", []string{"nothing has been delivered yet"}, ""},
 		{"the ledger is away", func(e *evidence) { *e = evidence{Now: noon} }, sideUnknown, "bad", []string{"the ledger does not answer"}, "Ledger"},
+		{"a store takes nothing", func(e *evidence) {
+			e.Stores.Value[0].Err = errors.New("READONLY You can't write")
+			e.Situation.Value.OldestQueued = noon.Add(-2 * time.Minute)
+		}, sideUs, "bad", []string{"queue takes nothing", "READONLY", "more workers do not help"}, "Stores"},
 		{"no worker", func(e *evidence) { e.Situation.Value.Workers = 0 }, sideUs, "bad", []string{"no worker is running"}, "Workers"},
 		{"the canary fails", func(e *evidence) { e.Workers.Value[1].Canary.Failure = "it does not verify" }, sideUs, "bad", []string{"on 1 of 2 workers", "it does not verify", "b/2"}, "Canary"},
 		{"an internal error", func(e *evidence) { e.Situation.Value.InternalErrors = 1 }, sideUs, "bad", []string{"1 delivery failed by a fault of the gateway"}, "Internal errors"},

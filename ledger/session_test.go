@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
+	"ledgerhook/webhook"
 )
 
 func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
@@ -184,4 +186,54 @@ func TestAFrozenProcessHoldsItsLocksForFiveSeconds(t *testing.T) {
 	}
 	close(thaw)
 	<-done
+}
+
+func TestALedgerThatTakesNothingIsNotReady(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	if err := b.Ready(t.Context()); err != nil {
+		t.Errorf("a ledger that is well: %v", err)
+	}
+	o := b.Options
+	asRole(t, &o, "default_transaction_read_only = on")
+	l, err := ledger.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.Ready(t.Context()); webhook.KindOf(err) != webhook.KindUnavailable || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("a read-only one: %v", err)
+	}
+}
+
+func TestALedgerWhoseCommitsDoNotComeThroughIsNotReady(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 4)
+		holds, goOn, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = b.WithWindow(context.Background(), e.ID, func(context.Context, func(context.Context)) {
+				holds <- struct{}{}
+				<-goOn
+			})
+		}()
+		<-holds
+		var err error
+		for err == nil && t.Context().Err() == nil {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			if err = b.Ready(ctx); errors.Is(err, context.DeadlineExceeded) {
+				err = nil // SQLite's one connection is taken
+			}
+			cancel()
+		}
+		if webhook.KindOf(err) != webhook.KindUnavailable || !strings.Contains(err.Error(), "commits do not come through") {
+			t.Errorf("with a stuck transaction: %v", err)
+		}
+		close(goOn)
+		<-done
+		if err := b.Ready(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
 }

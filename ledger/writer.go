@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ledgerhook/delivery"
@@ -50,7 +51,8 @@ type writer struct {
 	ledger   *Ledger
 	queue    chan *operation
 	admitted func([]delivery.Ticket)
-	followUp []*operation // what a batch found it must do next, by the writer alone
+	began    atomic.Pointer[time.Time] // the batch that is under way; nil: none
+	followUp []*operation              // what a batch found it must do next, by the writer alone
 
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -134,7 +136,10 @@ func (w *writer) run() {
 		if ops == nil {
 			return
 		}
+		now := time.Now()
+		w.began.Store(&now)
 		w.commit(ops)
+		w.began.Store(nil)
 	}
 }
 

@@ -110,6 +110,20 @@ func (q *Queue) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Ready reports whether every shard takes what is written to it: a Redis that
+// only reads, whose memory is full or that lacks replicas answers a ping all
+// the same. The error names what Redis says.
+func (q *Queue) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for _, shard := range q.shards {
+		if err := q.redis.Set(ctx, "ledgerhook:{"+shard+"}:ready", "1", time.Minute).Err(); err != nil {
+			return fmt.Errorf("write to the queue's Redis (%s): %w", shard, err)
+		}
+	}
+	return nil
+}
+
 // EvictionPolicy is what Redis does when its memory is short; empty when it
 // does not say. Anything but noeviction throws tasks away: they come back, but
 // late.

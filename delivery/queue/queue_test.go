@@ -214,3 +214,29 @@ func TestARedisThatMayEvictIsReported(t *testing.T) {
 		t.Errorf("the embedded queue has the policy %q", got)
 	}
 }
+
+func TestARedisThatTakesNothingIsNotReady(t *testing.T) {
+	t.Parallel()
+	if err := open(t, "").Ready(t.Context()); err != nil {
+		t.Errorf("the embedded queue: %v", err)
+	}
+	for says, change := range map[string][]any{
+		"OOM":        {"CONFIG", "SET", "maxmemory", "1"},
+		"NOREPLICAS": {"CONFIG", "SET", "min-replicas-to-write", "1"},
+		"READONLY":   {"REPLICAOF", "127.0.0.1", "1"},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			q := open(t, queuetest.Start(t).URL)
+			if err := q.Ready(t.Context()); err != nil {
+				t.Errorf("a Redis that is well: %v", err)
+			}
+			if err := q.redis.Do(t.Context(), change...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if err := q.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("not ready: %v, want %s", err, says)
+			}
+		})
+	}
+}
