@@ -64,6 +64,7 @@ type App struct {
 	webMetrics      *web.Metrics
 	ingestMetrics   *ingest.Metrics
 	orderMetrics    *orderMetrics
+	partnerMetrics  *ingest.PartnerMetrics // nil without the role api
 	health          *web.Health
 
 	public, internal net.Listener // public is nil without a role that partners use

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"ledgerhook/dashboard"
 	"ledgerhook/delivery/guard"
@@ -27,6 +28,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Settings: settings, Health: a.health, Slots: a.slots, SendMail: sendMail,
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
+		RateAge: a.config.RateAge, FailedQuotes: a.failedQuotes(),
 	})
 	if err != nil {
 		return nil, err
@@ -46,4 +48,16 @@ func (a *App) slots() (busy, total int, known bool) {
 		return 0, 0, false
 	}
 	return a.worker.InFlight(), a.config.Concurrency, true
+}
+
+// failedQuotes are the quotes that this process could not give; nil if it
+// serves no partners.
+func (a *App) failedQuotes() func() (int, string, time.Time) {
+	if a.partnerMetrics == nil {
+		return nil
+	}
+	return func() (int, string, time.Time) {
+		f := a.partnerMetrics.FailedQuotes()
+		return f.Count, string(f.Key), f.At
+	}
 }

@@ -16,6 +16,7 @@ const ordersEvery = 15 * time.Second
 type orderMetrics struct {
 	orders      *prometheus.GaugeVec
 	transitions *prometheus.CounterVec
+	rateAge     *prometheus.GaugeVec
 }
 
 // fromNone labels the making of an order.
@@ -28,7 +29,9 @@ func newOrderMetrics(reg prometheus.Registerer) *orderMetrics {
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_order_transitions_total",
 			Help: "Status changes of orders that this process made; an order begins from none."}, []string{"from", "to"}),
 	}
-	reg.MustRegister(m.orders, m.transitions)
+	m.rateAge = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_rate_age_seconds",
+		Help: "How old the rate of a cryptocurrency is; one that is too old gives no quote. Absent without a rate."}, []string{"crypto"})
+	reg.MustRegister(m.orders, m.transitions, m.rateAge)
 	m.transitions.WithLabelValues(fromNone, string(orders.StatusAwaitingPayment))
 	for _, from := range orders.Statuses {
 		for _, to := range from.Next() {
@@ -46,7 +49,7 @@ func (m *orderMetrics) moved(from, to orders.Status) {
 	m.transitions.WithLabelValues(string(from), string(to)).Inc()
 }
 
-// watchOrders keeps the number of orders by status.
+// watchOrders keeps the number of orders by status and the ages of the rates.
 func (a *App) watchOrders(ctx context.Context) error {
 	counts, err := a.ledger.OrderCounts(ctx)
 	if err != nil {
@@ -54,6 +57,14 @@ func (a *App) watchOrders(ctx context.Context) error {
 	}
 	for _, s := range orders.Statuses {
 		a.orderMetrics.orders.WithLabelValues(string(s)).Set(float64(counts[s]))
+	}
+	rates, err := a.ledger.Rates(ctx)
+	if err != nil {
+		return err
+	}
+	a.orderMetrics.rateAge.Reset()
+	for _, r := range rates {
+		a.orderMetrics.rateAge.WithLabelValues(r.Crypto).Set(max(0, time.Since(r.UpdatedAt)).Seconds())
 	}
 	return nil
 }

@@ -37,12 +37,13 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	if a.config.Environment == config.Sandbox {
 		limits = orders.SandboxLimits
 	}
+	a.partnerMetrics = ingest.NewPartnerMetrics(a.registry)
 	(&ingest.Partner{
 		Partners: ours, Secrets: ours, Orders: ours, Made: ours,
 		Tokens: partners.NewTokens(ours, a.box, a.log),
 		Codes:  partners.NewCodes(ours, a.box.Derive(partners.PepperLabel), postman),
 		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: web.NewLimiter(a.queue.Redis()), Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
-		Metrics: ingest.NewPartnerMetrics(a.registry), Web: a.webMetrics, Log: a.log,
+		Metrics: a.partnerMetrics, Web: a.webMetrics, Log: a.log,
 	}).Register(mux)
 	return nil
 }

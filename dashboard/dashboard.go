@@ -69,6 +69,12 @@ type Options struct {
 	Retry     webhook.RetryPolicy
 	Timeout   time.Duration
 	Retention time.Duration
+
+	// RateAge is how old a rate may be and still give a price, and FailedQuotes
+	// how many quotes in a row this process could not give for a reason on our
+	// side, with the key and the time of the last; nil: it serves no partners.
+	RateAge      time.Duration
+	FailedQuotes func() (count int, key string, at time.Time)
 }
 
 // Setting is one value of the effective configuration as it is shown.

@@ -52,7 +52,10 @@ const (
 func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), panelLimit)
 	defer cancel()
-	e := evidence{Now: q.Now}
+	e := evidence{Now: q.Now, RateAge: s.RateAge}
+	if s.FailedQuotes != nil {
+		e.Quotes.Count, e.Quotes.Key, e.Quotes.At = s.FailedQuotes()
+	}
 	var v overviewView
 	together(
 		func() { e.Situation = recall(ctx, s.memory, "home/situation", s.Ledger.Situation) },
@@ -60,6 +63,7 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 		func() { e.Partners = recall(ctx, s.memory, "home/partners", s.Ledger.FailingPartners) },
 		func() { e.Conflicts = recall(ctx, s.memory, "home/conflicts", s.Ledger.OpenConflicts) },
 		func() { e.Stores = recall(ctx, s.memory, "system/stores", s.stores) },
+		func() { e.Rates = recall(ctx, s.memory, "rates", s.Ledger.Rates) },
 		func() { e.Hosts = recall(ctx, s.memory, "home/hosts", s.Ledger.FailingHosts) },
 		func() {
 			v.Hours = recall(ctx, s.memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {

@@ -20,6 +20,7 @@ var opsNavigation = []navGroup{
 		{Icon: "send", Title: "Deliveries", Path: "/ops/deliveries"},
 		{Icon: "inbox", Title: "Events", Path: "/ops/events"},
 		{Icon: "coins", Title: "Orders", Path: "/ops/orders"},
+		{Icon: "scales", Title: "Rates", Path: "/ops/rates"},
 		{Icon: "people", Title: "Partners", Path: "/ops/partners"},
 	}},
 	{"Recover", []navItem{

@@ -29,7 +29,7 @@ const (
 
 // opsRoutes are the operators' pages. The first ones are of every surface.
 func (s *surface) opsRoutes() []route {
-	return append(slices.Concat(s.sharedRoutes(), s.partnerRoutes(), s.orderRoutes()),
+	return append(slices.Concat(s.sharedRoutes(), s.partnerRoutes(), s.orderRoutes(), s.rateRoutes()),
 		route{"GET /ops", mayRead, s.opsHome},
 		route{"GET /ops/mailbox", mayAct, s.mailboxPage},
 		route{"GET /ops/system", mayRead, s.systemPage},

@@ -20,6 +20,17 @@ type evidence struct {
 	Hosts     fact[[]ledger.FailingHost]
 	Conflicts fact[[]orders.Conflict]
 	Stores    fact[[]web.Finding]
+	Rates     fact[[]orders.Rate]
+	RateAge   time.Duration // a rate that is older gives no price; zero: not known
+	Quotes    failedQuotes
+}
+
+// failedQuotes are the quotes in a row that this process could not give for a
+// reason on our side.
+type failedQuotes struct {
+	Count int
+	Key   string    // of the last
+	At    time.Time // of the last
 }
 
 // side is whose trouble it is.
@@ -78,7 +89,7 @@ func (c check) Pill() pill {
 // rules are asked in this order; the first hit is the verdict. What is ours
 // comes before what is theirs: with a fault of ours everybody seems to fail.
 var rules = []func(evidence) check{
-	checkLedger, checkStores, checkWorkers, checkCanary, checkInternal, checkBacklog, checkSource,
+	checkLedger, checkStores, checkWorkers, checkCanary, checkInternal, checkBacklog, checkSource, checkRates,
 	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings, checkOrders,
 }
 

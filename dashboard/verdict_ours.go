@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
 
@@ -20,6 +21,8 @@ const (
 	silenceGaps = 20
 	// silenceFrom is how many events in 24 hours make silence tell something.
 	silenceFrom = 240
+	// quotesWithin is how long a failed quote tells something about now.
+	quotesWithin = 5 * time.Minute
 )
 
 // checkLedger hits when nothing at all can be read.
@@ -213,5 +216,53 @@ func checkOrders(e evidence) check {
 	c.If = &verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards it was said that its money moved.", open[0].ExternalOrderID),
 		Next: c.Says + ". Find out what happened to the money, put it right, then settle the conflict on the order's page.",
 		Href: "/ops/orders/" + open[0].OrderID, Link: "The order"}
+	return c
+}
+
+// checkRates looks at what quotes are made of, and at those that failed. A
+// gateway without rates and without anybody who asks for a quote lacks nothing.
+func checkRates(e evidence) check {
+	c := check{Name: "Rates and quotes"}
+	if !e.Rates.Fresh {
+		c.Found = unknown
+		return c
+	}
+	var stale []string
+	for _, r := range e.Rates.Value {
+		switch {
+		case r.WalletAddress == "":
+			stale = append(stale, "that of "+r.Crypto+" has no wallet")
+		case e.RateAge > 0 && r.Check(e.Now, e.RateAge) != nil:
+			stale = append(stale, "that of "+r.Crypto+" is "+e.ago(r.UpdatedAt)+" old")
+		}
+	}
+	all := len(e.Rates.Value)
+	failing := e.Quotes.Count > 0 && e.Now.Sub(e.Quotes.At) <= quotesWithin
+	if e.Quotes.Key == string(orders.KeyCryptoNotSupported) && all > 0 {
+		failing = false // the others have a rate: a partner asked for one that we do not trade
+	}
+	what := "quotes are asked for and no rate is set"
+	switch {
+	case len(stale) > 0:
+		what = fmt.Sprintf("%s of %s give no price: %s", formatNumber(len(stale)), count(all, "rate"), join(stale))
+	case failing && all > 0:
+		what = fmt.Sprintf("%s failed in a row, the last %s ago with %s", count(e.Quotes.Count, "quote"), e.ago(e.Quotes.At), e.Quotes.Key)
+	case !failing && all == 0:
+		c.Says = "none is set, so no order can be made"
+		return c
+	case !failing:
+		c.Says = count(all, "rate") + " young enough to give prices"
+		return c
+	}
+	tone := "warn"
+	if failing || len(stale) == all {
+		tone = "bad"
+	}
+	c.Found, c.Says = hit, what
+	c.If = &verdict{Side: sideUs, Tone: tone, Sentence: "It is us: partners get no quotes, " + what + ".",
+		Next: fmt.Sprintf("Somebody must feed the rates: a rate gives prices for %s after it was set.", formatDuration(e.RateAge)), Href: "/ops/rates", Link: "Rates"}
+	if len(stale) == 0 && all > 0 {
+		c.If.Next = "The log of the process that answered says what failed."
+	}
 	return c
 }

@@ -31,6 +31,8 @@ func allWell() evidence {
 		Hosts:     known([]ledger.FailingHost(nil)),
 		Conflicts: known([]orders.Conflict(nil)),
 		Stores:    known([]web.Finding{{Name: "queue"}, {Name: "ledger"}, {Name: "process"}}),
+		Rates:     known([]orders.Rate{{Crypto: "USDT", WalletAddress: "T1", UpdatedAt: noon.Add(-time.Minute)}}),
+		RateAge:   5 * time.Minute,
 	}
 }
 
@@ -62,6 +64,18 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		}, sideUs, "bad", []string{"queue takes nothing", "READONLY", "more workers do not help"}, "Stores"},
 		{"no worker", func(e *evidence) { e.Situation.Value.Workers = 0 }, sideUs, "bad", []string{"no worker is running"}, "Workers"},
 		{"the canary fails", func(e *evidence) { e.Workers.Value[1].Canary.Failure = "it does not verify" }, sideUs, "bad", []string{"on 1 of 2 workers", "it does not verify", "b/2"}, "Canary"},
+		{"an old rate", func(e *evidence) { e.Rates.Value[0].UpdatedAt = noon.Add(-3 * time.Hour) }, sideUs, "bad", []string{"no quotes", "that of USDT is 3 h old"}, "Rates and quotes"},
+		{"one of two rates is old", func(e *evidence) {
+			e.Rates.Value = append(e.Rates.Value, orders.Rate{Crypto: "BTC", WalletAddress: "B1", UpdatedAt: noon.Add(-time.Hour)})
+		}, sideUs, "warn", []string{"1 of 2 rates", "that of BTC is 1 h old"}, "Rates and quotes"},
+		{"a rate without a wallet", func(e *evidence) { e.Rates.Value[0].WalletAddress = "" }, sideUs, "bad", []string{"that of USDT has no wallet"}, "Rates and quotes"},
+		{"quotes without a rate", func(e *evidence) {
+			e.Rates.Value, e.Quotes = nil, failedQuotes{3, "CRYPTO_NOT_SUPPORTED", noon.Add(-time.Second)}
+		}, sideUs, "bad", []string{"quotes are asked for and no rate is set"}, "Rates and quotes"},
+		{"quotes that fail", func(e *evidence) { e.Quotes = failedQuotes{3, "INTERNAL_ERROR", noon.Add(-time.Second)} }, sideUs, "bad", []string{"3 quotes failed in a row", "INTERNAL_ERROR"}, "Rates and quotes"},
+		{"no rate and no quote", func(e *evidence) { e.Rates.Value = nil }, sideNobody, "good", []string{"All is well"}, ""},
+		{"a quote in what is not traded", func(e *evidence) { e.Quotes = failedQuotes{1, "CRYPTO_NOT_SUPPORTED", noon} }, sideNobody, "good", []string{"All is well"}, ""},
+		{"a quote that failed an hour ago", func(e *evidence) { e.Quotes = failedQuotes{1, "INTERNAL_ERROR", noon.Add(-time.Hour)} }, sideNobody, "good", []string{"All is well"}, ""},
 		{"an internal error", func(e *evidence) { e.Situation.Value.InternalErrors = 1 }, sideUs, "bad", []string{"1 delivery failed by a fault of the gateway"}, "Internal errors"},
 		{"very many", func(e *evidence) { e.Situation.Value.InternalErrors = ledger.MaxCounted }, sideUs, "bad", []string{"at least 10,000 deliveries"}, "Internal errors"},
 		{"nobody fetches", func(e *evidence) { e.Situation.Value.OldestQueued = noon.Add(-2 * time.Minute) }, sideUs, "bad", []string{"queue is behind", "2 m", "no worker has taken it"}, "Backlog"},

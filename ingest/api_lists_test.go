@@ -36,7 +36,7 @@ func TestEveryListComesInPages(t *testing.T) {
 			if err := partners.NewMailbox(a.Ledger, a.box).Carry(t.Context(), partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: code + "@example.com"}, Code: "012345"}); err != nil {
 				t.Fatal(err)
 			}
-			a.want(t, 200, "PUT", "/rates/"+[]string{"USDT", "BTC", "ETH", "A1", "ZZ"}[i], `{"price":1,"network":"N"}`)
+			a.want(t, 200, "PUT", "/rates/"+[]string{"USDT", "BTC", "ETH", "A1", "ZZ"}[i], `{"price":1,"network":"N","walletAddress":"W"}`)
 			_, ids := a.event(t, "acme", fmt.Sprint("tp_", i), "Pending")
 			a.want(t, 201, "POST", "/replays", map[string]any{"filter": map[string]any{"reference": a.finish(t, ids[0])}, "reason": "pages"})
 		}

@@ -192,8 +192,8 @@ func TestOrdersAreFoundByWhatTheListTakes(t *testing.T) {
 func TestRatesAreReadAndShownExactly(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.want(t, 200, "PUT", "/rates/USDT", `{"price":25345.123456,"network":"TRC20","walletAddress":"T1"}`, `"price":25345.123456`)
-		a.want(t, 200, "PUT", "/rates/BTC", `{"price":1.5e9,"network":"BITCOIN"}`, `"price":1500000000`)
-		a.want(t, 200, "PUT", "/rates/USDT", `{"price":25346.10,"network":"TRC20"}`, `"price":25346.1,`, `"walletAddress":""`)
+		a.want(t, 200, "PUT", "/rates/BTC", `{"price":1.5e9,"network":"BITCOIN","walletAddress":"B1"}`, `"price":1500000000`)
+		a.want(t, 200, "PUT", "/rates/USDT", `{"price":25346.10,"network":"TRC20","walletAddress":"T2"}`, `"price":25346.1,`, `"walletAddress":"T2"`)
 		if got, _ := a.page(t, "/rates", "crypto"); !slices.Equal(got, []string{"BTC", "USDT"}) {
 			t.Errorf("%q", got)
 		}
@@ -215,6 +215,8 @@ func TestRatesAreReadAndShownExactly(t *testing.T) {
 			`{"price":12345678901234567890,"network":"N"}`:     "/price",
 			`{"price":1}`:                                      "/network",
 			`{"price":1,"network":"N","walletAddress":"a\nb"}`: "/walletAddress",
+			`{"price":1,"network":"N"}`:                        "/walletAddress",
+			`{"price":1,"network":"N","walletAddress":null}`:   "/walletAddress",
 		},
 	} {
 		for body, field := range bodies {

@@ -120,7 +120,7 @@ func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
 		{"GET", "/endpoints/" + endpoint + "/sequence"}, {"GET", "/replays"}, {"POST", "/replays", `{"filter":{"state":"exhausted"},"reason":"x"}`},
 		{"GET", "/replays/rpl_1"}, {"POST", "/replays/rpl_1/pause"}, {"POST", "/replays/rpl_1/resume"}, {"POST", "/replays/rpl_1/cancel"},
 		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
-		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
+		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20","walletAddress":"T1"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
 	} {
 		var body any
 		if request[2] != "" {

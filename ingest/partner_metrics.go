@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +19,28 @@ type PartnerMetrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	quotes   *prometheus.CounterVec
+
+	mu     sync.Mutex
+	failed FailedQuotes
+}
+
+// FailedQuotes are quotes that failed for a reason on our side, in this process
+// and since the last one that was given: no rate, one that is too old, or a
+// fault.
+type FailedQuotes struct {
+	Count int
+	Key   orders.Key // of the last
+	At    time.Time  // of the last
+}
+
+// quoteFailures are the keys of quotes that no partner can mend.
+var quoteFailures = []orders.Key{orders.KeyPriceUnavailable, orders.KeyCryptoNotSupported, orders.KeyMaintenance, orders.KeyInternalError}
+
+// FailedQuotes are the quotes that fail now.
+func (m *PartnerMetrics) FailedQuotes() FailedQuotes {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
 }
 
 // resultOK labels what was answered with 200; errors are labelled by their key.
@@ -39,6 +63,9 @@ func NewPartnerMetrics(reg prometheus.Registerer) *PartnerMetrics {
 		m.duration.WithLabelValues(string(op))
 	}
 	m.quotes.WithLabelValues(resultOK)
+	for _, key := range quoteFailures {
+		m.quotes.WithLabelValues(string(key))
+	}
 	return m
 }
 
@@ -47,7 +74,19 @@ func (m *PartnerMetrics) served(op signer.Operation, began time.Time, err error)
 	m.requests.WithLabelValues(string(op), resultOf(err)).Inc()
 	m.duration.WithLabelValues(string(op)).Observe(time.Since(began).Seconds())
 	if op == signer.OpReviewCashout {
-		m.quotes.WithLabelValues(resultOf(err)).Inc()
+		m.quoted(resultOf(err))
+	}
+}
+
+func (m *PartnerMetrics) quoted(result string) {
+	m.quotes.WithLabelValues(result).Inc()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch key := orders.Key(result); {
+	case result == resultOK:
+		m.failed = FailedQuotes{}
+	case slices.Contains(quoteFailures, key):
+		m.failed = FailedQuotes{m.failed.Count + 1, key, time.Now()}
 	}
 }
 

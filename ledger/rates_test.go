@@ -33,7 +33,7 @@ func TestARateIsTheNewestThatWasSet(t *testing.T) {
 		if err := got.Check(time.Now(), orders.DefaultRateAge); err != nil {
 			t.Errorf("just set: %v", err)
 		}
-		btc, err := b.SetRate(t.Context(), orders.Rate{Crypto: "BTC", Network: "BITCOIN", Price: ledgertest.Amount(t, "1500000000")})
+		btc, err := b.SetRate(t.Context(), orders.Rate{Crypto: "BTC", Network: "BITCOIN", Price: ledgertest.Amount(t, "1500000000"), WalletAddress: "B1"})
 		if err != nil {
 			t.Fatal(err)
 		}

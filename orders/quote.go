@@ -24,7 +24,7 @@ type Rate struct {
 	Crypto        string // [A-Z0-9]{2,10}
 	Network       string // at most 40 characters
 	Price         Amount // dong per token, above 0, at most MaxPlaces fraction digits
-	WalletAddress string // at most 128 characters, may be empty
+	WalletAddress string // 1 to 128 characters: without it nobody could pay an order
 	UpdatedAt     time.Time
 }
 
@@ -40,8 +40,8 @@ func (r Rate) Validate() error {
 	case r.Price.Sign() <= 0 || r.Price.Places() > MaxPlaces || !r.Price.exactInJSON():
 		return webhook.Invalid("/price", fmt.Sprintf(
 			"must be above 0 with at most %d fraction digits and 15 digits in all", MaxPlaces))
-	case !plain(r.WalletAddress, 128):
-		return webhook.Invalid("/walletAddress", "must be at most 128 printable characters")
+	case r.WalletAddress == "" || !plain(r.WalletAddress, 128):
+		return webhook.Invalid("/walletAddress", "must be 1 to 128 printable characters: where the partner's tokens go")
 	}
 	return nil
 }
@@ -58,8 +58,12 @@ func plain(s string, limit int) bool {
 }
 
 // Check returns an error with the key PRICE_UNAVAILABLE if the rate is older
-// than maxAge at now. A rate of the zero time is always too old.
+// than maxAge at now or, as older versions took it, names no wallet. A rate of
+// the zero time is always too old.
 func (r Rate) Check(now time.Time, maxAge time.Duration) error {
+	if r.WalletAddress == "" {
+		return &Error{Key: KeyPriceUnavailable, Err: fmt.Errorf("the rate of %s has no wallet address", r.Crypto)}
+	}
 	if age := now.Sub(r.UpdatedAt); age > maxAge {
 		return &Error{Key: KeyPriceUnavailable, Err: fmt.Errorf("the rate of %s is %s old, more than %s",
 			r.Crypto, age.Round(time.Second), maxAge)}

@@ -56,9 +56,12 @@ func TestStaleRateGivesNoPrice(t *testing.T) {
 		{time.Time{}, KeyPriceUnavailable},
 		{now.Add(time.Second), ""}, // another machine's clock
 	} {
-		if err := (Rate{Crypto: "USDT", UpdatedAt: test.updated}).Check(now, DefaultRateAge); keyOf(err) != test.want {
+		if err := (Rate{Crypto: "USDT", WalletAddress: "TWallet1", UpdatedAt: test.updated}).Check(now, DefaultRateAge); keyOf(err) != test.want {
 			t.Errorf("updated %s: %v, want %q", test.updated, err, test.want)
 		}
+	}
+	if err := (Rate{Crypto: "USDT", UpdatedAt: now}).Check(now, DefaultRateAge); keyOf(err) != KeyPriceUnavailable {
+		t.Errorf("without a wallet, which nobody could pay to: %v", err)
 	}
 	if err := UnknownCrypto("DOGE"); keyOf(err) != KeyCryptoNotSupported {
 		t.Errorf("unknown: %v", err)
@@ -67,10 +70,9 @@ func TestStaleRateGivesNoPrice(t *testing.T) {
 
 func TestWrongRatesAreRefused(t *testing.T) {
 	for field, change := range map[string]func(*Rate){
-		"":               func(r *Rate) { r.WalletAddress = "" },
 		"/crypto":        func(r *Rate) { r.Crypto = "usdt" },
 		"/network":       func(r *Rate) { r.Network = "" },
-		"/walletAddress": func(r *Rate) { r.WalletAddress = "a\nb" },
+		"/walletAddress": func(r *Rate) { r.WalletAddress = "" },
 	} {
 		rate := usdt(t)
 		change(&rate)

@@ -56,7 +56,8 @@ func argumentName(cmd *cobra.Command, i int) string {
 // flagOf names the flag that sets a field of a request.
 var flagOf = map[string]string{
 	"ackMode": "ack-mode", "cursor": "cursor", "description": "description", "endpointId": "endpoint", "errorClass": "error",
-	"headers": "header", "idempotencyKey": "key", "maxInFlight": "max-in-flight", "name": "name", "partnerCode": "partner",
+	"headers": "header", "idempotencyKey": "key", "maxInFlight": "max-in-flight", "name": "name", "network": "network", "partnerCode": "partner",
+	"price": "price", "publicKey": "public-key", "walletAddress": "wallet",
 	"ratePerSecond": "rate", "rateLimit": "rate-limit", "reason": "reason", "reference": "reference", "replayId": "replay",
 	"since": "since", "state": "state", "statusCode": "code", "timeoutSeconds": "timeout", "until": "until", "url": "url",
 	"webhookType": "type", "webhookTypes": "types",

@@ -1,0 +1,46 @@
+package dashboard
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
+)
+
+// Operators see how old each rate is and set a new one, once for each form and
+// with an entry in the audit log; who only looks has no form.
+func TestOperatorsFeedTheRates(t *testing.T) {
+	t.Parallel()
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		c := s.signIn(t, "", partners.RoleOperator)
+		form := url.Values{"form": {"f1"}, "crypto": {"USDT"}, "price": {" 25450.5 "}, "network": {"TRC20"}, "walletAddress": {"TWallet1"}}
+		for _, done := range []string{"set", "again"} {
+			if resp, body := ask(t, c, "POST", s.ops.URL+"/ops/rates", form); resp.StatusCode != 303 || resp.Header.Get("Location") != "/ops/rates?done="+done {
+				t.Fatalf("%d %s %s", resp.StatusCode, resp.Header.Get("Location"), body)
+			}
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'rate.set' AND target = 'USDT' AND detail = '25450.5'"); n != 1 {
+			t.Errorf("%d entries in the audit log", n)
+		}
+		if _, body := ask(t, c, "GET", s.ops.URL+"/ops/rates", nil); !strings.Contains(body, "TWallet1") || !strings.Contains(body, "25,450.5") || !strings.Contains(body, "<form class=\"stack\"") {
+			t.Error(body)
+		}
+		for field, value := range map[string]string{"walletAddress": "", "price": "much", "network": "", "crypto": "usdt"} {
+			wrong := url.Values{"form": {"f-" + field}, "crypto": {"BTC"}, "price": {"1"}, "network": {"N"}, "walletAddress": {"W"}}
+			wrong.Set(field, value)
+			if resp, body := ask(t, c, "POST", s.ops.URL+"/ops/rates", wrong); resp.StatusCode != 400 || !strings.Contains(body, field+" ") {
+				t.Errorf("%s %q: %d %s", field, value, resp.StatusCode, body)
+			}
+		}
+		viewer := s.signIn(t, "", partners.RoleViewer)
+		if _, body := ask(t, viewer, "GET", s.ops.URL+"/ops/rates", nil); !strings.Contains(body, "USDT") || strings.Contains(body, "<form class=\"stack\"") {
+			t.Error("a viewer sees no rate, or a form")
+		}
+		if resp, _ := ask(t, viewer, "POST", s.ops.URL+"/ops/rates", form); resp.StatusCode != 403 {
+			t.Errorf("a viewer sets a rate: %d", resp.StatusCode)
+		}
+	})
+}
