@@ -142,6 +142,23 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 }
 
+func TestWhatKubernetesSetsForAServiceIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for _, service := range []string{"LEDGERHOOK", "LEDGERHOOK_API"} {
+		for _, link := range []string{"_PORT=tcp://10.96.0.7:8080", "_SERVICE_HOST=10.96.0.7", "_SERVICE_HOST=fd00::7", "_SERVICE_PORT=8080", "_SERVICE_PORT_HTTP_PUBLIC=8080",
+			"_PORT_8080_TCP=tcp://10.96.0.7:8080", "_PORT_8080_TCP=tcp://[fd00::7]:8080", "_PORT_8080_TCP_ADDR=10.96.0.7", "_PORT_8080_TCP_PORT=8080", "_PORT_8080_TCP_PROTO=tcp", "_PORT_53_UDP=udp://10.96.0.7:53"} {
+			if _, err := Load("", []string{service + link}); err != nil {
+				t.Errorf("%s%s: %v", service, link, err)
+			}
+		}
+		for _, other := range []string{"_PORT=8080", "_SERVICE_HOST=", "_SERVICE_PORT=http", "_PORT_TCP=tcp://10.96.0.7:8080", "_SERVICE_NAME=x", "_HOST=10.96.0.7"} {
+			if _, err := Load("", []string{service + other}); err == nil || !strings.Contains(err.Error(), "there is no such variable") {
+				t.Errorf("%s%s is taken: %v", service, other, err)
+			}
+		}
+	}
+}
+
 func TestWrongSettingsAreNamed(t *testing.T) {
 	empty := write(t, "empty", "\n")
 	for _, tt := range []struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -49,14 +50,23 @@ func readSecret(path string) (string, error) {
 	return value, nil
 }
 
+// serviceLink is a variable that Kubernetes sets in each container for a
+// Service whose name begins as ours do, such as "ledgerhook" or
+// "ledgerhook-api", with the value that it has there.
+var serviceLink = regexp.MustCompile(`^LEDGERHOOK_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST=[0-9a-f.:]+|SERVICE_PORT(?:_[A-Z0-9_]+)?=\d+|` +
+	`PORT(?:_\d+_(?:TCP|UDP|SCTP))?=(?:tcp|udp|sctp)://\S+|PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO=(?:tcp|udp|sctp)|PORT=\d+|ADDR=[0-9a-f.:]+))$`)
+
 // readEnviron picks our variables out of environ. Those that begin with
-// LEDGERHOOK_TEST_ belong to tests and are passed over.
+// LEDGERHOOK_TEST_ belong to tests and are passed over, as are service links.
 func readEnviron(environ []string) (l layer, problems []error) {
 	l = layer{}
 	known := variables()
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
 		if !strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, Prefix+"TEST_") {
+			continue
+		}
+		if !known[name] && serviceLink.MatchString(line) {
 			continue
 		}
 		if !known[name] {
