@@ -321,7 +321,9 @@ func (s *surface) keepEndpoint(w http.ResponseWriter, r *http.Request, q *reques
 		if !f.Test {
 			return endpointPath(kept.ID) + "?done=" + done, nil
 		}
-		place, err := s.sendTest(context.WithoutCancel(r.Context()), q, kept, "", done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actLimit)
+		defer cancel()
+		place, err := s.sendTest(ctx, q, kept, "", done)
 		if err != nil { // it is saved all the same
 			s.Log.ErrorContext(r.Context(), "the test of an endpoint was not sent", "endpoint", kept.ID, "error", err)
 			return endpointPath(kept.ID) + "?done=" + done, nil

@@ -1,14 +1,15 @@
 package ingest_test
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
@@ -21,6 +22,7 @@ type wire struct {
 	mu       sync.Mutex
 	conns    []net.Conn
 	cut      bool
+	still    atomic.Bool // what comes is swallowed, as by a process that is stopped
 }
 
 // newWire returns a wire to the database at address, and that address through it.
@@ -47,12 +49,27 @@ func newWire(t *testing.T, address string) (*wire, string) {
 				near.Close()
 				continue
 			}
-			go func() { _, _ = io.Copy(far, near); far.Close() }()
+			go func() { _, _ = io.Copy(far, swallowing{near, &w.still}); far.Close() }()
 			go func() { _, _ = io.Copy(near, far); near.Close() }()
 		}
 	}()
 	there.Host = w.listener.Addr().String()
 	return w, there.String()
+}
+
+// swallowing reads of a connection until it is still: then nothing more comes.
+type swallowing struct {
+	net.Conn
+	still *atomic.Bool
+}
+
+func (s swallowing) Read(b []byte) (int, error) {
+	for {
+		n, err := s.Conn.Read(b)
+		if err != nil || !s.still.Load() {
+			return n, err
+		}
+	}
 }
 
 func (w *wire) keep(near, far net.Conn) bool {
@@ -81,7 +98,9 @@ func unavailable(t *testing.T, what string, got answer) {
 	}
 }
 
-func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
+// wired is the API on a database behind a wire, with something to ask for.
+func wired(t *testing.T) (w *wire, a *api, endpoint, eventID, deliveryID, secret string) {
+	t.Helper()
 	b := &ledgertest.Bench{Options: ledgertest.Options(t, "postgres")}
 	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
 		t.Fatal(err)
@@ -93,40 +112,23 @@ func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	a := serve(t, l, b)
+	a = serve(t, l, b)
 	a.partner(t, "acme")
-	endpoint := a.endpoint(t, "acme", nil)
+	endpoint = a.endpoint(t, "acme", nil)
 	eventID, ids := a.event(t, "acme", "tp_1", "Pending")
 	secrets, _ := a.page(t, "/partners/acme/secrets", "secretId")
+	return w, a, endpoint, eventID, ids[0], secrets[0]
+}
+
+func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
+	w, a, endpoint, eventID, deliveryID, secret := wired(t)
 	routes := map[string]bool{}
 	for _, pattern := range ingest.Routes() {
 		routes[pattern] = true
 	}
 	w.sever()
-
-	event := item(t, "acme", "tp_2", "Pending")
-	for _, request := range [][3]string{
-		{"POST", "/events", event}, {"POST", "/events/batch", `{"events":[` + event + `,7]}`}, {"GET", "/events"}, {"GET", "/events/" + eventID},
-		{"GET", "/deliveries"}, {"GET", "/deliveries/" + ids[0]}, {"POST", "/deliveries/" + ids[0] + "/retry"}, {"POST", "/deliveries/" + ids[0] + "/cancel"},
-		{"POST", "/partners", `{"partnerCode":"b","publicKey":` + strconv.Quote(string(keys()[1].PublicPEM())) + `}`},
-		{"GET", "/partners"}, {"GET", "/partners/acme"}, {"PATCH", "/partners/acme", `{}`}, {"POST", "/partners/acme/disable"}, {"POST", "/partners/acme/enable"},
-		{"POST", "/partners/acme/rotate-key", `{"publicKey":` + strconv.Quote(string(keys()[2].PublicPEM())) + `}`},
-		{"POST", "/partners/acme/secrets"}, {"GET", "/partners/acme/secrets"},
-		{"POST", "/partners/acme/secrets/" + secrets[0] + "/activate"}, {"POST", "/partners/acme/secrets/" + secrets[0] + "/revoke"},
-		{"POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com/"}`}, {"GET", "/partners/acme/endpoints"},
-		{"GET", "/endpoints/" + endpoint}, {"PATCH", "/endpoints/" + endpoint, `{}`}, {"DELETE", "/endpoints/" + endpoint},
-		{"POST", "/endpoints/" + endpoint + "/test"}, {"POST", "/endpoints/" + endpoint + "/pause"}, {"POST", "/endpoints/" + endpoint + "/resume"},
-		{"POST", "/endpoints/" + endpoint + "/open-breaker", `{"reason":"x"}`}, {"POST", "/endpoints/" + endpoint + "/close-breaker", `{"reason":"x"}`},
-		{"GET", "/endpoints/" + endpoint + "/sequence"}, {"GET", "/replays"}, {"POST", "/replays", `{"filter":{"state":"exhausted"},"reason":"x"}`},
-		{"GET", "/replays/rpl_1"}, {"POST", "/replays/rpl_1/pause"}, {"POST", "/replays/rpl_1/resume"}, {"POST", "/replays/rpl_1/cancel"},
-		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
-		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20","walletAddress":"T1"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
-	} {
-		var body any
-		if request[2] != "" {
-			body = request[2]
-		}
-		unavailable(t, request[0]+" "+request[1], a.do(t, request[0], request[1], body))
+	for _, request := range everyRequest(t, endpoint, eventID, deliveryID, secret) {
+		unavailable(t, request[0]+" "+request[1], a.send(t, request))
 		_, pattern := openDocument(t).mux.Handler(httptest.NewRequest(request[0], "/internal/v1"+request[1], nil))
 		delete(routes, pattern)
 	}
@@ -138,26 +140,54 @@ func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
 	}
 }
 
-func TestWhileItsDatabaseIsBlockedAnEventIsRefusedAndReadingGoesOn(t *testing.T) {
-	a := one(t)
-	a.partner(t, "acme")
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	conn, err := a.Raw.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
+// A process that is stopped keeps its connections and answers nothing, for ever.
+func TestWhileItsDatabaseStandsStillEveryRouteAnswersInTime(t *testing.T) {
+	t.Parallel()
+	w, a, endpoint, eventID, deliveryID, secret := wired(t)
+	requests := everyRequest(t, endpoint, eventID, deliveryID, secret)
+	w.still.Store(true)
+	defer w.sever()
+	var all sync.WaitGroup
+	for _, request := range requests {
+		all.Go(func() {
+			began := time.Now()
+			unavailable(t, request[0]+" "+request[1], a.send(t, request))
+			if took := time.Since(began); took > 40*time.Second {
+				t.Errorf("%s %s took %s", request[0], request[1], took)
+			}
+		})
 	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
+	all.Wait()
+}
+
+// send asks one of everyRequest's.
+func (a *api) send(t *testing.T, request [3]string) answer {
+	t.Helper()
+	if request[2] == "" {
+		return a.do(t, request[0], request[1], nil)
 	}
-	var posted sync.WaitGroup
-	posted.Go(func() { unavailable(t, "POST /events", a.do(t, "POST", "/events", topup("acme", "tp_1", "Pending"))) })
-	a.want(t, 200, "GET", "/partners/acme", nil)
-	a.want(t, 200, "GET", "/events", nil)
-	posted.Wait()
-	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		t.Fatal(err)
+	return a.do(t, request[0], request[1], request[2])
+}
+
+// everyRequest is a good request for each route: method, path and body.
+func everyRequest(t *testing.T, endpoint, eventID, deliveryID, secret string) [][3]string {
+	t.Helper()
+	event := item(t, "acme", "tp_2", "Pending")
+	return [][3]string{
+		{"POST", "/events", event}, {"POST", "/events/batch", `{"events":[` + event + `,7]}`}, {"GET", "/events"}, {"GET", "/events/" + eventID},
+		{"GET", "/deliveries"}, {"GET", "/deliveries/" + deliveryID}, {"POST", "/deliveries/" + deliveryID + "/retry"}, {"POST", "/deliveries/" + deliveryID + "/cancel"},
+		{"POST", "/partners", `{"partnerCode":"b","publicKey":` + strconv.Quote(string(keys()[1].PublicPEM())) + `}`},
+		{"GET", "/partners"}, {"GET", "/partners/acme"}, {"PATCH", "/partners/acme", `{}`}, {"POST", "/partners/acme/disable"}, {"POST", "/partners/acme/enable"},
+		{"POST", "/partners/acme/rotate-key", `{"publicKey":` + strconv.Quote(string(keys()[2].PublicPEM())) + `}`},
+		{"POST", "/partners/acme/secrets"}, {"GET", "/partners/acme/secrets"},
+		{"POST", "/partners/acme/secrets/" + secret + "/activate"}, {"POST", "/partners/acme/secrets/" + secret + "/revoke"},
+		{"POST", "/partners/acme/endpoints", `{"url":"https://partner.example.com/"}`}, {"GET", "/partners/acme/endpoints"},
+		{"GET", "/endpoints/" + endpoint}, {"PATCH", "/endpoints/" + endpoint, `{}`}, {"DELETE", "/endpoints/" + endpoint},
+		{"POST", "/endpoints/" + endpoint + "/test"}, {"POST", "/endpoints/" + endpoint + "/pause"}, {"POST", "/endpoints/" + endpoint + "/resume"},
+		{"POST", "/endpoints/" + endpoint + "/open-breaker", `{"reason":"x"}`}, {"POST", "/endpoints/" + endpoint + "/close-breaker", `{"reason":"x"}`},
+		{"GET", "/endpoints/" + endpoint + "/sequence"}, {"GET", "/replays"}, {"POST", "/replays", `{"filter":{"state":"exhausted"},"reason":"x"}`},
+		{"GET", "/replays/rpl_1"}, {"POST", "/replays/rpl_1/pause"}, {"POST", "/replays/rpl_1/resume"}, {"POST", "/replays/rpl_1/cancel"},
+		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
+		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20","walletAddress":"T1"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
 	}
-	a.event(t, "acme", "tp_1", "Pending")
 }

@@ -114,9 +114,17 @@ type Internal struct {
 	Log      *slog.Logger
 }
 
+// How long a request may take; a change that has begun by then ends within
+// another 10 s.
+const (
+	readLimit    = 5 * time.Second
+	actLimit     = 15 * time.Second // so long takes the list of a large replay
+	partnerLimit = 10 * time.Second
+)
+
 // Handler serves /internal/v1.
 func (a *Internal) Handler() http.Handler {
-	surface := web.Surface{Name: "internal", Log: a.Log, Metrics: a.Web}
+	surface := web.Surface{Name: "internal", Log: a.Log, Metrics: a.Web, ReadLimit: readLimit, ActLimit: actLimit}
 	mux := http.NewServeMux()
 	for pattern, handle := range a.routes() {
 		mux.Handle(pattern, surface.Handle(handle))

@@ -105,14 +105,14 @@ func (p *Partner) Register(mux *http.ServeMux) {
 		api.Handle(op.path, surface.Mux(one))
 	}
 	mux.Handle("/api/", p.surface(false).Mux(api))
-	mux.Handle("GET /qr/{code}", web.Surface{Name: "public", Log: p.Log, Metrics: p.Web}.Handle(p.showQR))
+	mux.Handle("GET /qr/{code}", web.Surface{Name: "public", Log: p.Log, Metrics: p.Web, ReadLimit: readLimit}.Handle(p.showQR))
 }
 
 // partnerSurface names the operations' surface in metrics.
 const partnerSurface = "partner"
 
 func (p *Partner) surface(envelope bool) web.Surface {
-	return web.Surface{Name: partnerSurface, Log: p.Log, Metrics: p.Web, Render: func(w http.ResponseWriter, r *http.Request, status int, e *webhook.Error) {
+	return web.Surface{Name: partnerSurface, Log: p.Log, Metrics: p.Web, ReadLimit: readLimit, ActLimit: partnerLimit, Render: func(w http.ResponseWriter, r *http.Request, status int, e *webhook.Error) {
 		renderPartnerError(w, r, status, e, envelope)
 	}}
 }

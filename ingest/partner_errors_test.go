@@ -6,7 +6,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
@@ -181,6 +183,34 @@ func TestWhatIsNoRequestIsAnsweredInShape(t *testing.T) {
 }
 
 func TestADatabaseThatIsAwayIsMaintenance(t *testing.T) {
+	g, w := newWiredGate(t)
+	w.sever()
+	for _, op := range allOperations {
+		g.isInMaintenance(t, op)
+	}
+}
+
+func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
+	t.Parallel()
+	g, w := newWiredGate(t)
+	w.still.Store(true)
+	defer w.sever()
+	var all sync.WaitGroup
+	for _, op := range allOperations {
+		all.Go(func() {
+			began := time.Now()
+			g.isInMaintenance(t, op)
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("%s took %s", op, took)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// newWiredGate is the partner interface on a database behind a wire.
+func newWiredGate(t *testing.T) (*gate, *wire) {
+	t.Helper()
 	b := &ledgertest.Bench{Options: ledgertest.Options(t, "postgres")}
 	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
 		t.Fatal(err)
@@ -189,13 +219,14 @@ func TestADatabaseThatIsAwayIsMaintenance(t *testing.T) {
 	b.Options.DatabaseURL = address
 	b.Reopen(t)
 	t.Cleanup(func() { _ = b.Ledger.Close() })
-	g := newGate(t, b)
-	w.sever()
-	for _, op := range allOperations {
-		got := g.ask(t, op, nil, "lang", "cn")
-		checkRefusal(t, op, key(orders.KeyMaintenance), "cn", got)
-		if got.header.Get("Retry-After") == "" {
-			t.Errorf("%s: no Retry-After", op)
-		}
+	return newGate(t, b), w
+}
+
+func (g *gate) isInMaintenance(t *testing.T, op string) {
+	t.Helper()
+	got := g.ask(t, op, nil, "lang", "cn")
+	checkRefusal(t, op, key(orders.KeyMaintenance), "cn", got)
+	if got.header.Get("Retry-After") == "" {
+		t.Errorf("%s: no Retry-After", op)
 	}
 }

@@ -23,6 +23,8 @@ func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
 
 // audited runs do and writes what was done in the same transaction.
 func (l *Ledger) audited(ctx context.Context, e partners.AuditEntry, do func(*sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout) // what has been done is noted whoever has left
+	defer cancel()
 	return l.inTx(ctx, func(tx *sql.Tx) error {
 		if err := do(tx); err != nil {
 			return err

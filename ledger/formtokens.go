@@ -32,7 +32,8 @@ func (l *Ledger) OnceForm(ctx context.Context, token string, do func() (result s
 		return result, true, err
 	}
 	result, err = do()
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
 	if err != nil {
 		_, forget := l.happened(ctx, "DELETE FROM form_tokens WHERE hash = $1", hash)
 		return "", false, errors.Join(err, forget)

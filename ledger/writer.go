@@ -35,8 +35,9 @@ type operation struct {
 	alter  *alterOp
 	order  *orderOp
 
-	err  error
-	done chan struct{}
+	err   error
+	done  chan struct{}
+	taken atomic.Bool // by the writer, or back by who gave an alteration up
 }
 
 // alterOp changes windows, and deliveries under them, in its own way.
@@ -135,6 +136,10 @@ func (w *writer) run() {
 		ops := w.gather()
 		if ops == nil {
 			return
+		}
+		ops = slices.DeleteFunc(ops, func(op *operation) bool { return !op.taken.CompareAndSwap(false, true) })
+		if len(ops) == 0 {
+			continue
 		}
 		now := time.Now()
 		w.began.Store(&now)
@@ -368,8 +373,20 @@ func (e *tooSlow) Error() string { return "an alteration took more than " + alte
 func (e *tooSlow) Unwrap() error { return errTooSlow }
 
 // alterWindows runs do with the windows of endpoints locked, in the next
-// batch. It waits for the batch whatever happens to ctx, since do's results
-// belong to the caller.
+// batch. Once that has begun it waits for it whatever happens to ctx, since
+// do's results belong to the caller; before, an end of ctx takes it back.
 func (l *Ledger) alterWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
-	return l.writer.submit(context.WithoutCancel(ctx), &operation{alter: &alterOp{endpoints, do}})
+	op := &operation{alter: &alterOp{endpoints, do}}
+	if err := l.writer.hand(ctx, op); err != nil {
+		return l.broken(err)
+	}
+	select {
+	case <-op.done:
+	case <-l.writer.finished:
+	case <-ctx.Done():
+		if op.taken.CompareAndSwap(false, true) {
+			return l.broken(ctx.Err())
+		}
+	}
+	return l.writer.wait(context.WithoutCancel(ctx), op)
 }

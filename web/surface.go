@@ -31,6 +31,11 @@ type Surface struct {
 	Log     *slog.Logger // internal errors with their causes
 	Metrics *Metrics     // nil: none
 
+	// ReadLimit is how long a GET or HEAD may take, ActLimit how long anything
+	// else, body included, before what it still waits for is given up and it is
+	// answered 503. 0: the handlers see to that.
+	ReadLimit, ActLimit time.Duration
+
 	// Render writes an error in the surface's shape. It must use status,
 	// because some (405) have no Kind. An internal error comes without text.
 	// Nil: WriteProblem.
@@ -81,18 +86,36 @@ func (s Surface) Handle(h HandlerFunc) http.Handler {
 				s.Fail(rec, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 			}
 		}()
-		if err := h(rec, r); err != nil {
+		limited, cancel := s.limited(r)
+		defer cancel()
+		if err := h(rec, limited); err != nil {
 			s.Fail(rec, r, err)
 		}
 	})
 }
 
+func (s Surface) limited(r *http.Request) (*http.Request, context.CancelFunc) {
+	limit := s.ActLimit
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		limit = s.ReadLimit
+	}
+	if limit == 0 {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	return r.WithContext(ctx), cancel
+}
+
 // Fail answers r with err. What is not a *webhook.Error, or is one of
-// KindInternal, is shown without text and logged with its cause.
+// KindInternal, is shown without text and logged with its cause; a limit that
+// has passed is Unavailable.
 func (s Surface) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	var e *webhook.Error
 	if !errors.As(err, &e) || e.Kind == webhook.KindInternal {
 		e = &webhook.Error{Kind: webhook.KindInternal}
+		if errors.Is(err, context.DeadlineExceeded) {
+			e = &webhook.Error{Kind: webhook.KindUnavailable, Message: "no answer came in time: try again"}
+		}
 	}
 	status := Status(e.Kind)
 	switch {
