@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"html/template"
 	"net/http"
@@ -83,7 +82,7 @@ func (q *request) problem(err error) (shown string, status int, other error) {
 // signs in with. Failures count as those of a sign-in.
 func (s *surface) proves(r *http.Request, q *request, password string) error {
 	tries := s.triesOf(q.User.Username, r)
-	wait, err := s.Ledger.TryLogin(r.Context(), tries.all(), q.Now)
+	wait, err := s.try(r.Context(), tries, q.Now)
 	if err != nil {
 		return err
 	}
@@ -95,7 +94,7 @@ func (s *surface) proves(r *http.Request, q *request, password string) error {
 	if err != nil {
 		return err
 	}
-	right, err := partners.CheckPassword(r.Context(), c.PasswordHash, password)
+	right, err := s.door().passwords.Check(r.Context(), c.PasswordHash, password)
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (s *surface) proves(r *http.Request, q *request, password string) error {
 }
 
 // newPassword reads the two fields of a new password and hashes it.
-func newPassword(ctx context.Context, r *http.Request, username string) (hash string, err error) {
+func (s *surface) newPassword(r *http.Request, username string) (hash string, err error) {
 	password := r.PostForm.Get("password")
 	if err := partners.CheckNewPassword(username, password); err != nil {
 		return "", err
@@ -115,7 +114,7 @@ func newPassword(ctx context.Context, r *http.Request, username string) (hash st
 	if password != r.PostForm.Get("again") {
 		return "", webhook.Invalid("again", "must be the same password")
 	}
-	return partners.HashPassword(ctx, password)
+	return s.door().passwords.Hash(r.Context(), password)
 }
 
 func (s *surface) ownToken(r *http.Request) []byte {
@@ -129,7 +128,7 @@ func (s *surface) changePassword(w http.ResponseWriter, r *http.Request, q *requ
 	err := s.proves(r, q, r.PostForm.Get("current"))
 	var hash string
 	if err == nil {
-		hash, err = newPassword(r.Context(), r, q.User.Username)
+		hash, err = s.newPassword(r, q.User.Username)
 	}
 	if err == nil {
 		err = s.Ledger.SetPassword(r.Context(), q.User, hash, s.ownToken(r), q.audit("password.change"))

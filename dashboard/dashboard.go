@@ -39,8 +39,8 @@ type Options struct {
 	Log         *slog.Logger
 	Version     string
 
-	// Secure says that the public URL is https, so that cookies are Secure on
-	// every listener.
+	// Secure says that the public URL is https, so that the portal's cookies are
+	// Secure whatever a request looks like here.
 	Secure bool
 	// Key is the public half of the active signing key, which every new
 	// notification is signed with.
@@ -92,8 +92,11 @@ type Dashboard struct {
 	hub     *hub
 	mailbox *partners.Mailbox
 	checks  *web.Limiter // of signatures in the portal, by partner
+	invited *web.Limiter // of links that are opened, by address
 	chain   chainWatch
 	started time.Time
+
+	opsDoor, portalDoor *door
 }
 
 // New prepares every template and asset; an error means that one of them is
@@ -102,7 +105,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.Ledger == nil || o.Box == nil || o.Key == nil || o.Guard == nil || o.Resolver == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
 		return nil, errors.New("make the pages: an option is missing")
 	}
-	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), started: time.Now()}
+	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
 	var err error
 	if d.assets, err = loadAssets(); err != nil {
 		return nil, fmt.Errorf("load the pages' assets: %w", err)

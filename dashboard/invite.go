@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"ledgerhook/partners"
+	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
@@ -19,9 +20,16 @@ type inviteView struct {
 	Problem      string
 }
 
+// invitesOpened is how many links may be opened from one address; the ledger is
+// not asked for more.
+var invitesOpened = web.PerMinute(120)
+
 // openInvite finds the invitation of the path; ok is false when its link does
 // not work, which the page says without saying why.
 func (s *surface) openInvite(r *http.Request, q *request) (i partners.Invite, ok bool, err error) {
+	if ok, wait := s.invited.Allow(r.Context(), network(clientIP(r)), invitesOpened); !ok {
+		return i, false, &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: wait}
+	}
 	i, err = s.Ledger.Invite(r.Context(), partners.HashPageToken(r.PathValue("token")))
 	if webhook.KindOf(err) == webhook.KindNotFound && err != nil {
 		return i, false, nil
@@ -74,7 +82,7 @@ func (s *surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *reques
 	}
 	var hash string
 	if err == nil {
-		hash, err = newPassword(r.Context(), r, p.Username)
+		hash, err = s.newPassword(r, p.Username)
 	}
 	if err == nil {
 		by := partners.AuditEntry{Actor: p.Actor(), Action: "invite.accept", Detail: "from " + clientIP(r)}

@@ -28,6 +28,7 @@ const (
 	failedCode     = "code"
 	failedDisabled = "disabled"
 	failedLocked   = "locked"
+	failedCrowd    = "crowd"
 )
 
 // loginView is the sign-in page: the password first, then the code if Ticket
@@ -75,7 +76,11 @@ func (s *surface) loginPage(w http.ResponseWriter, r *http.Request, q *request) 
 		http.Redirect(w, r, next, http.StatusSeeOther)
 		return nil
 	}
-	return q.render(w, r, "login", loginView{Next: next})
+	v := loginView{Next: next}
+	if r.URL.Query().Get("signed") == "in" && cookie(r, s.sessionCookie()) == "" {
+		v.Problem = q.T("Your username and password are right, but your browser did not send the session's cookie back. Allow cookies for this address; if its cookies are for https only, open it with https://.")
+	}
+	return q.render(w, r, "login", v)
 }
 
 // logIn takes a username with a password, or the code that was then asked
@@ -89,6 +94,11 @@ func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) erro
 	if v.Next != s.base {
 		q.Path += "?" + url.Values{"next": {v.Next}}.Encode()
 	}
+	leave, ok := s.door().enter()
+	if !ok {
+		return s.refuseCrowd(w, r, q, v)
+	}
+	defer leave()
 	if sealed := r.PostForm.Get("ticket"); sealed != "" {
 		return s.checkCode(w, r, q, v, sealed)
 	}
@@ -97,7 +107,7 @@ func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) erro
 		username = "" // nobody's; the same is done
 	}
 	tries := s.triesOf(username, r)
-	if wait, err := s.Ledger.TryLogin(r.Context(), tries.all(), q.Now); err != nil {
+	if wait, err := s.try(r.Context(), tries, q.Now); err != nil {
 		return err
 	} else if wait > 0 {
 		return s.refuseLocked(w, r, q, v, wait)
@@ -106,7 +116,7 @@ func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) erro
 	if err != nil {
 		return err
 	}
-	right, err := partners.CheckPassword(r.Context(), c.PasswordHash, r.PostForm.Get("password"))
+	right, err := s.door().passwords.Check(r.Context(), c.PasswordHash, r.PostForm.Get("password"))
 	if err != nil {
 		return err
 	}
@@ -142,7 +152,7 @@ func (s *surface) checkCode(w http.ResponseWriter, r *http.Request, q *request, 
 		return err
 	}
 	tries := s.triesOf(c.Username, r)
-	if wait, err := s.Ledger.TryLogin(r.Context(), tries.all(), q.Now); err != nil {
+	if wait, err := s.try(r.Context(), tries, q.Now); err != nil {
 		return err
 	} else if wait > 0 {
 		return s.refuseLocked(w, r, q, v, wait)
@@ -195,8 +205,16 @@ func (s *surface) refuseLocked(w http.ResponseWriter, r *http.Request, q *reques
 	return q.renderStatus(w, r, http.StatusTooManyRequests, "login", v)
 }
 
+// refuseCrowd answers who finds too many others at the door.
+func (s *surface) refuseCrowd(w http.ResponseWriter, r *http.Request, q *request, v loginView) error {
+	s.Metrics.AuthFailed(s.name, failedCrowd)
+	w.Header().Set("Retry-After", "2")
+	v.Problem = q.T("Too many people sign in just now. Try again in a moment.")
+	return q.renderStatus(w, r, http.StatusTooManyRequests, "login", v)
+}
+
 // startSession signs somebody in under a new token, whatever the browser sent,
-// and leads on.
+// and leads on to next.
 func (s *surface) startSession(w http.ResponseWriter, r *http.Request, q *request, p partners.Person, next string) error {
 	token, hash := partners.NewPageToken()
 	session := partners.Session{
@@ -213,7 +231,8 @@ func (s *surface) startSession(w http.ResponseWriter, r *http.Request, q *reques
 		}
 	}
 	s.setCookie(w, r, s.sessionCookie(), token, s.base, partners.SessionLife)
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	// By way of the sign-in page, which says so if the cookie does not come back.
+	http.Redirect(w, r, s.base+"/login?"+url.Values{"next": {next}, "signed": {"in"}}.Encode(), http.StatusSeeOther)
 	return nil
 }
 

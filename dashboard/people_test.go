@@ -166,8 +166,13 @@ func form(pairs ...string) url.Values {
 
 func (b *browser) signIn(base, username string) {
 	b.t.Helper()
-	a := b.want(303, "POST", base+"/login", form("username", username, "password", goodPassword))
-	if got := a.Header.Get("Location"); got != base {
+	b.arrives(b.want(303, "POST", base+"/login", form("username", username, "password", goodPassword)), base)
+}
+
+// arrives follows where signing in leads.
+func (b *browser) arrives(a answer, at string) {
+	b.t.Helper()
+	if got := b.want(303, "GET", a.Header.Get("Location"), nil).Header.Get("Location"); got != at {
 		b.t.Errorf("signing in leads to %q", got)
 	}
 }
@@ -207,9 +212,7 @@ func TestSigningInAndOut(t *testing.T) {
 		b.want(401, "POST", "/ops/login", form("username", "ann", "password", "wrong"), "The username or the password is wrong.", `value="ann"`)
 		b.want(401, "POST", "/ops/login", form("username", "<script>", "password", "wrong"), "The username or the password is wrong.", "&lt;script&gt;")
 		a = b.want(303, "POST", "/ops/login", form("username", " Ann ", "password", goodPassword, "next", "/ops/audit"))
-		if got := a.Header.Get("Location"); got != "/ops/audit" {
-			t.Errorf("signing in leads to %q", got)
-		}
+		b.arrives(a, "/ops/audit")
 		c := a.Cookies()[0]
 		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/ops" || c.Secure || len(c.Value) != 43 {
 			t.Errorf("cookie %+v", c)
@@ -681,4 +684,34 @@ func TestAnInvitationThatHasExpiredIsClosed(t *testing.T) {
 		b.want(410, "GET", "/portal/invite/"+token, nil, "This link does not work any more", "Ask whoever sent it for a new one")
 		b.want(410, "POST", "/portal/invite/"+token, form("username", "eve", "name", "Eve", "password", "eve's own words", "again", "eve's own words"), "This link does not work any more")
 	})
+}
+
+// The public URL is https; each surface is asked on a plain listener, as
+// through a proxy and without one.
+func TestACookieIsSecureWhereItsOwnSurfaceIs(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, ledgertest.New(t, "sqlite"), func(o *dashboard.Options) { o.Secure = true })
+	h.Partner(t, "acme")
+	h.join(t, "", "ann", partners.RoleAdmin)
+	h.join(t, "acme", "eve", partners.RoleAdmin)
+	for _, c := range []struct {
+		server *httptest.Server
+		base   string
+		proxy  string
+		secure bool
+	}{
+		{h.ops, "/ops", "", false},
+		{h.ops, "/ops", "https", true},
+		{h.portal, "/portal", "", true},
+		{h.portal, "/portal", "https", true},
+	} {
+		username := map[string]string{"/ops": "ann", "/portal": "eve"}[c.base]
+		a := h.browse(t, c.server).do("POST", c.base+"/login", form("username", username, "password", goodPassword), "X-Forwarded-Proto", c.proxy)
+		if a.StatusCode != 303 || a.Cookies()[0].Secure != c.secure {
+			t.Errorf("%s behind %q: %d, Secure %t", c.base, c.proxy, a.StatusCode, a.Cookies()[0].Secure)
+		}
+	}
+	h.browse(t, h.ops).signIn("/ops", "ann")
+	a := h.browse(t, h.portal).want(303, "POST", "/portal/login", form("username", "eve", "password", goodPassword))
+	h.browse(t, h.portal).want(200, "GET", a.Header.Get("Location"), nil, "did not send the session", "cookie back", `value="/portal"`)
 }

@@ -92,9 +92,10 @@ func (s *surface) setCookie(w http.ResponseWriter, r *http.Request, name, value,
 }
 
 // secure reports whether the browser speaks https with us, itself or through
-// a proxy that says so.
+// a proxy that says so. The public URL speaks for the portal alone: operators
+// come to a listener of their own.
 func (s *surface) secure(r *http.Request) bool {
-	return s.Secure || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+	return s.Secure && s.name == portalSurface || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
 // identify finds out whose session the request belongs to. While the ledger

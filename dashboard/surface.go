@@ -35,7 +35,7 @@ const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; 
 
 // handler serves the surface's routes, its own 404 and 405 included.
 func (s *surface) handler() http.Handler {
-	s.Metrics.AuthReasons(s.name, failedPassword, failedCode, failedDisabled, failedLocked)
+	s.Metrics.AuthReasons(s.name, failedPassword, failedCode, failedDisabled, failedLocked, failedCrowd)
 	mux := http.NewServeMux()
 	shape := web.Surface{Name: s.name, Log: s.Log, Metrics: s.Metrics, Render: s.renderError}
 	for _, rt := range s.routes {

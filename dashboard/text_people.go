@@ -2,6 +2,8 @@ package dashboard
 
 // peopleTexts are the texts of signing in, of accounts and of people.
 var peopleTexts = texts{
+	"Your username and password are right, but your browser did not send the session's cookie back. Allow cookies for this address; if its cookies are for https only, open it with https://.": {"Tên đăng nhập và mật khẩu đúng, nhưng trình duyệt không gửi lại cookie của phiên. Hãy cho phép cookie đối với địa chỉ này; nếu cookie chỉ dành cho https, hãy mở trang bằng https://.", "用户名和密码正确，但浏览器没有送回会话 Cookie。请允许此地址使用 Cookie；如果 Cookie 仅限 https，请用 https:// 打开。"},
+	"Too many people sign in just now. Try again in a moment.": {"Hiện có quá nhiều người đang đăng nhập. Hãy thử lại sau giây lát.", "当前登录的人过多，请稍后重试。"},
 	"Sign in":         {"Đăng nhập", "登录"},
 	"Enter your code": {"Nhập mã của bạn", "输入验证码"},
 	"Open your authenticator app and type the six digits it shows, or one of your recovery codes.": {"Mở ứng dụng xác thực và nhập sáu chữ số đang hiển thị, hoặc một mã khôi phục của bạn.", "打开身份验证器应用，输入显示的六位数字，或输入一个恢复码。"},

@@ -10,6 +10,22 @@ import (
 	"ledgerhook/partners"
 )
 
+// LockedLogin is the subject that is locked for the longest time, and for how
+// long from now on; 0: none is. It only reads.
+func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Time) (locked string, wait time.Duration, err error) {
+	door := l.atDoor()
+	t := new(text).add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
+	err = list(t, subjects).query(ctx, door.read, func(rows *sql.Rows) error {
+		var t partners.LoginTries
+		err := rows.Scan(&t.Subject, &t.Failed, timeColumn{&t.Last})
+		if left := t.Wait(now); left > wait {
+			locked, wait = t.Subject, left
+		}
+		return err
+	})
+	return locked, wait, l.broken(err)
+}
+
 // TryLogin counts a try to sign in for each of subjects before it is known to
 // have failed, so that tries at the same time cannot pass the limit. While one
 // of them is locked nothing is counted; it answers how long that lasts.

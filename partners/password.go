@@ -68,25 +68,34 @@ const (
 	argonSize   = 32
 )
 
-// hashing bounds how many hashes are computed at once, so that a flood of
-// sign-ins takes neither all memory nor all cores from deliveries.
-var hashing = make(chan struct{}, 2)
+// Passwords computes and checks hashes, a few at once, so that a flood of
+// sign-ins takes neither all memory nor all cores from deliveries. It is safe
+// for concurrent use.
+type Passwords struct{ slots chan struct{} }
 
-func argon(ctx context.Context, password string, salt []byte, memory, passes uint32, lanes uint8, size uint32) ([]byte, error) {
+// NewPasswords returns one that computes n hashes at once.
+func NewPasswords(n int) *Passwords { return &Passwords{make(chan struct{}, n)} }
+
+func (p *Passwords) argon(ctx context.Context, password string, salt []byte, memory, passes uint32, lanes uint8, size uint32) ([]byte, error) {
 	select {
-	case hashing <- struct{}{}:
-		defer func() { <-hashing }()
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait to check a password: %w", ctx.Err())
 	}
 	return argon2.IDKey([]byte(password), salt, passes, memory, lanes, size), nil
 }
 
-// HashPassword returns what is kept of a password: argon2id in its usual text
-// form. It fails only when ctx ends while other hashes are computed.
+// HashPassword is Passwords.Hash for who is alone.
 func HashPassword(ctx context.Context, password string) (string, error) {
+	return NewPasswords(1).Hash(ctx, password)
+}
+
+// Hash returns what is kept of a password: argon2id in its usual text form. It
+// fails only when ctx ends while other hashes are computed.
+func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	salt := randomBytes(saltSize)
-	key, err := argon(ctx, password, salt, argonMemory, argonPasses, argonLanes, argonSize)
+	key, err := p.argon(ctx, password, salt, argonMemory, argonPasses, argonLanes, argonSize)
 	if err != nil {
 		return "", err
 	}
@@ -104,9 +113,9 @@ var decoyHash = sync.OnceValue(func() string {
 	return hash
 })
 
-// CheckPassword reports whether password is the one that hash was made of. An
+// Check reports whether password is the one that hash was made of. An
 // empty hash is that of nobody: the same work is done and the answer is no.
-func CheckPassword(ctx context.Context, hash, password string) (bool, error) {
+func (p *Passwords) Check(ctx context.Context, hash, password string) (bool, error) {
 	known := hash != ""
 	if decoy := decoyHash(); !known {
 		hash = decoy
@@ -125,7 +134,7 @@ func CheckPassword(ctx context.Context, hash, password string) (bool, error) {
 	if err != nil || !found || saltErr != nil || keyErr != nil || version != argon2.Version || len(key) == 0 {
 		return false, errors.New("a stored password hash is not argon2id of this version")
 	}
-	got, err := argon(ctx, password, salt, memory, passes, lanes, uint32(len(key)))
+	got, err := p.argon(ctx, password, salt, memory, passes, lanes, uint32(len(key)))
 	if err != nil {
 		return false, err
 	}

@@ -43,12 +43,12 @@ func TestOnlyThePasswordFitsItsHash(t *testing.T) {
 		{hash, "correct horse", true}, {again, "correct horse", true}, {hash, "correct horsf", false}, {hash, "", false},
 		{hash, strings.Repeat("x", 1<<20), false}, {"", "correct horse", false}, {"", "", false},
 	} {
-		if got, err := partners.CheckPassword(ctx, c.hash, c.password); got != c.want || err != nil {
+		if got, err := partners.NewPasswords(1).Check(ctx, c.hash, c.password); got != c.want || err != nil {
 			t.Errorf("%.20q fits %.20q: %v (%v)", c.password, c.hash, got, err)
 		}
 	}
 	for _, broken := range []string{"x", "$argon2id$v=18$m=19456,t=2,p=1$YQ$YQ", "$argon2id$v=19$m=19456,t=2,p=1$YQ", "$argon2id$v=19$m=19456,t=2,p=1$YQ$", "$argon2i$v=19$m=1,t=1,p=1$YQ$YQ"} {
-		if got, err := partners.CheckPassword(ctx, broken, "x"); got || err == nil {
+		if got, err := partners.NewPasswords(1).Check(ctx, broken, "x"); got || err == nil {
 			t.Errorf("%q: %v (%v)", broken, got, err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestOnlyThePasswordFitsItsHash(t *testing.T) {
 
 func TestAnOldCostStillFits(t *testing.T) { // made with 8 MiB, one pass
 	hash := "$argon2id$v=19$m=8192,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$"
-	if got, err := partners.CheckPassword(t.Context(), hash+"AAAAAAAAAAAAAAAAAAAAAA", "x"); got || err != nil {
+	if got, err := partners.NewPasswords(1).Check(t.Context(), hash+"AAAAAAAAAAAAAAAAAAAAAA", "x"); got || err != nil {
 		t.Errorf("a hash of another cost: %v (%v)", got, err)
 	}
 }
@@ -66,7 +66,7 @@ func TestCheckingAPasswordEndsWithItsRequest(t *testing.T) {
 	cancel()
 	var ended bool
 	for range 50 { // a free place and an ended request are equally good to select
-		_, err := partners.CheckPassword(ctx, "", "x")
+		_, err := partners.NewPasswords(1).Check(ctx, "", "x")
 		ended = ended || err != nil
 	}
 	if !ended {

@@ -1,0 +1,78 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"ledgerhook/partners"
+)
+
+var guess = url.Values{"username": {"somebody"}, "password": {"wrong horse"}}
+
+func TestWhoFindsTheDoorCrowdedHearsSoAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for range doorPlaces {
+		if _, ok := s.portalDoor.enter(); !ok {
+			t.Fatal("no place")
+		}
+	}
+	resp, _ := ask(t, stranger, "POST", s.portal.URL+"/portal/login", guess)
+	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%s, %v", resp.Status, resp.Header)
+	}
+	if n := s.bench.Count(t, "SELECT COUNT(*) FROM login_failures"); n != 0 {
+		t.Errorf("it left %d rows", n)
+	}
+	if resp, _ := ask(t, stranger, "POST", s.ops.URL+"/ops/login", guess); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the operators' door: %s", resp.Status)
+	}
+}
+
+func TestALockedTryAsksTheLedgerOnlyNowAndThen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	_, err := s.bench.Raw.ExecContext(t.Context(), "INSERT INTO login_failures (subject, n, last_at) VALUES ('address 127.0.0.1', $1, $2)", partners.AddressFailures, time.Now().UnixMicro())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for try := range 3 {
+		resp, _ := ask(t, stranger, "POST", s.portal.URL+"/portal/login", guess)
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("try %d: %s, %v", try, resp.Status, resp.Header)
+		}
+		if _, err := s.bench.Raw.ExecContext(t.Context(), "DELETE FROM login_failures"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.portalDoor.locked = map[string]time.Time{} // as after lockMemory
+	if resp, _ := ask(t, stranger, "POST", s.portal.URL+"/portal/login", guess); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a lock that was lifted: %s", resp.Status)
+	}
+	if n := s.bench.Count(t, "SELECT COUNT(*) FROM audit"); n != 1 {
+		t.Errorf("%d entries in the audit log, want that of the try that was none of the locked", n)
+	}
+}
+
+func TestTheOperatorsDoorIsTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	if s.opsDoor == s.portalDoor || s.opsDoor.passwords == s.portalDoor.passwords {
+		t.Error("who fills the portal's door shuts the operators' too")
+	}
+}
+
+func TestLinksAreNotGuessedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	statuses := map[int]int{}
+	for range invitesOpened.Burst + 20 {
+		resp, _ := ask(t, stranger, "GET", s.portal.URL+"/portal/invite/guess", nil)
+		statuses[resp.StatusCode]++
+	}
+	if statuses[http.StatusGone] < invitesOpened.Burst || statuses[http.StatusTooManyRequests] == 0 {
+		t.Errorf("%v", statuses)
+	}
+}
