@@ -33,8 +33,8 @@ type Options struct {
 	Box     *signer.Box
 	Queue   *queue.Queue
 	Metrics *web.Metrics // nil: none
-	// AuditFailed counts an entry that could not be written into the audit log;
-	// nil: nobody counts.
+	// AuditFailed counts an entry that could not be written into the audit log,
+	// so that what it tells of was refused; nil: nobody counts.
 	AuditFailed func()
 	Log         *slog.Logger
 	Version     string

@@ -203,16 +203,10 @@ func (s *surface) retryDelivery(w http.ResponseWriter, r *http.Request, q *reque
 	if err != nil {
 		return err
 	}
-	newID, err := s.Ledger.RetryDelivery(r.Context(), d.ID)
+	newID, err := s.Ledger.RetryDelivery(r.Context(), d.ID, q.audit("delivery.retry"))
 	if err != nil {
 		return err
 	}
-	by := q.audit("delivery.retry")
-	by.Target, by.PartnerCode = d.ID, d.PartnerCode
-	if newID != "" {
-		by.Detail = "as " + newID
-	}
-	s.actedAs(r.Context(), by)
 	if newID != "" {
 		return s.toDelivery(w, r, newID, "again")
 	}
@@ -229,12 +223,9 @@ func (s *surface) cancelDelivery(w http.ResponseWriter, r *http.Request, q *requ
 	if s.name == portalSurface {
 		reason = "cancelled by the partner"
 	}
-	if err := s.Ledger.CancelDelivery(r.Context(), d.ID, reason); err != nil {
+	if err := s.Ledger.CancelDelivery(r.Context(), d.ID, reason, q.audit("delivery.cancel")); err != nil {
 		return err
 	}
-	by := q.audit("delivery.cancel")
-	by.Target, by.PartnerCode = d.ID, d.PartnerCode
-	s.actedAs(r.Context(), by)
 	return s.toDelivery(w, r, d.ID, "cancel")
 }
 

@@ -146,15 +146,8 @@ func (s *surface) moveOrder(w http.ResponseWriter, r *http.Request, q *request) 
 		return s.orderMove(r.Context(), q, id, reason, form)
 	})
 	if err == nil {
-		switch {
-		case again:
+		if again {
 			done = "again"
-		case done == "move":
-			s.acted(r.Context(), q, "order.transition", id, form.Get("status")+": "+reason)
-		case done == "settle":
-			s.acted(r.Context(), q, "order.settle", id, reason)
-		case done == "payout":
-			s.acted(r.Context(), q, "order.payout", id, reason)
 		}
 		http.Redirect(w, r, "/ops/orders/"+id+"?done="+done, http.StatusSeeOther)
 		return nil
@@ -176,12 +169,16 @@ func (s *surface) orderMove(ctx context.Context, q *request, id, reason string, 
 		return ""
 	}
 	var changed bool
+	by := q.audit("order.transition")
+	by.Detail = reason
 	switch done = get("status"); done {
 	case "payout":
-		_, changed, err = s.Ledger.MarkPayout(ctx, id)
+		by.Action = "order.payout"
+		_, changed, err = s.Ledger.MarkPayout(ctx, id, by)
 	case "settle":
+		by.Action = "order.settle"
 		if err = orders.CheckSettlement(reason); err == nil {
-			changed, err = true, s.Ledger.SettleOrder(ctx, id, q.User.Actor(), reason)
+			changed, err = true, s.Ledger.SettleOrder(ctx, id, q.User.Actor(), reason, by)
 		}
 	default:
 		done = "move"
@@ -194,7 +191,8 @@ func (s *surface) orderMove(ctx context.Context, q *request, id, reason string, 
 			}
 			move.Input.PaidAmount = &amount
 		}
-		_, changed, err = s.Ledger.TransitionOrder(ctx, id, move)
+		by.Detail = string(move.To) + ": " + reason
+		_, changed, err = s.Ledger.TransitionOrder(ctx, id, move, by)
 	}
 	if err == nil && !changed {
 		done = "same"

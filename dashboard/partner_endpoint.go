@@ -130,14 +130,15 @@ func (s *surface) moveEndpoint(act string, reasoned bool, change func(w *webhook
 				return err
 			}
 		}
+		by := q.audit("endpoint." + act)
+		by.Detail = reason
 		e, err := s.Ledger.UpdateEndpointIn(r.Context(), q.scope(), r.PathValue("id"), func(e *webhook.Endpoint) error {
 			change(&e.Window, reason)
 			return nil
-		})
+		}, by)
 		if err != nil {
 			return err
 		}
-		s.acted(r.Context(), q, "endpoint."+act, e.ID, reason)
 		http.Redirect(w, r, s.endpointPlace(e, act), http.StatusSeeOther)
 		return nil
 	}
@@ -167,14 +168,15 @@ func (s *surface) switchPartner(off bool) page {
 		if err != nil {
 			return err
 		}
+		by := q.audit("partner." + act)
+		by.Detail = reason
 		p, err := s.Ledger.UpdatePartner(r.Context(), r.PathValue("code"), func(p *partners.Partner) error {
 			p.Disabled = off
 			return nil
-		})
+		}, by)
 		if err != nil {
 			return err
 		}
-		s.acted(r.Context(), q, "partner."+act, p.Code, reason)
 		http.Redirect(w, r, partnerPath(p.Code)+"?done="+act, http.StatusSeeOther)
 		return nil
 	}

@@ -109,7 +109,7 @@ func (s *surface) createPartner(w http.ResponseWriter, r *http.Request, q *reque
 	form := r.PostForm
 	made, err := partners.NewAccount(s.Box, form.Get("code"), form.Get("name"), form.Get("key"), q.Now)
 	if err == nil {
-		err = s.Ledger.CreatePartner(r.Context(), made.Partner, made.First)
+		err = s.Ledger.CreatePartner(r.Context(), made.Partner, made.First, q.audit("partner.create"))
 	}
 	if err != nil {
 		problem, status, err := q.problem(err)
@@ -118,7 +118,6 @@ func (s *surface) createPartner(w http.ResponseWriter, r *http.Request, q *reque
 		}
 		return s.showPartners(w, r, q, status, partnersView{Problem: problem, Fields: newPartnerFields(form.Get("code"), form.Get("name"), form.Get("key"))})
 	}
-	s.acted(r.Context(), q, "partner.create", made.Partner.Code, "")
 	return s.showPartners(w, r, q, http.StatusCreated, partnersView{Made: &made, Fields: newPartnerFields("", "", "")})
 }
 

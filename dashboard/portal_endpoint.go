@@ -238,11 +238,9 @@ func (s *surface) removeEndpointPage(w http.ResponseWriter, r *http.Request, q *
 
 func (s *surface) removeEndpoint(w http.ResponseWriter, r *http.Request, q *request) error {
 	return s.once(w, r, func() (string, error) {
-		id := r.PathValue("id")
-		if err := s.Ledger.RemoveEndpointIn(r.Context(), q.scope(), id); err != nil {
+		if err := s.Ledger.RemoveEndpointIn(r.Context(), q.scope(), r.PathValue("id"), q.audit("endpoint.remove")); err != nil {
 			return "", err
 		}
-		s.acted(r.Context(), q, "endpoint.remove", id, "")
 		return "/portal/endpoints?done=removed", nil
 	})
 }
@@ -285,11 +283,10 @@ func (s *surface) sendTest(ctx context.Context, q *request, e webhook.Endpoint, 
 	if err != nil {
 		return "", err
 	}
-	made, err := s.Ledger.Append(ctx, test)
+	made, err := s.Ledger.Append(ctx, test, q.audit("endpoint.test"))
 	if err != nil {
 		return "", err
 	}
-	s.acted(ctx, q, "endpoint.test", e.ID, made.EventID)
 	id := made.DeliveryIDs[0]
 	s.awaitEnd(ctx, q.scope(), id)
 	return signedPath("/portal", id) + "?done=" + done, nil

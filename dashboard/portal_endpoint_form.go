@@ -261,11 +261,7 @@ func (s *surface) editEndpointPage(w http.ResponseWriter, r *http.Request, q *re
 func (s *surface) createEndpoint(w http.ResponseWriter, r *http.Request, q *request) error {
 	e := delivery.NewEndpoint(q.User.PartnerCode, "", q.Now)
 	return s.keepEndpoint(w, r, q, q.endpointForm(e, false), e, "created", func(f *endpointForm, e webhook.Endpoint) (webhook.Endpoint, error) {
-		made, err := s.Ledger.CreateEndpoint(r.Context(), e)
-		if err == nil {
-			s.acted(r.Context(), q, "endpoint.create", made.ID, "")
-		}
-		return made, err
+		return s.Ledger.CreateEndpoint(r.Context(), e, q.audit("endpoint.create"))
 	})
 }
 
@@ -276,21 +272,15 @@ func (s *surface) saveEndpoint(w http.ResponseWriter, r *http.Request, q *reques
 		return err
 	}
 	return s.keepEndpoint(w, r, q, q.endpointForm(e, true), e, "saved", func(f *endpointForm, _ webhook.Endpoint) (webhook.Endpoint, error) {
-		var before webhook.Endpoint
-		after, err := s.Ledger.UpdateEndpointIn(r.Context(), q.scope(), e.ID, func(e *webhook.Endpoint) error {
+		return s.Ledger.UpdateEndpointIn(r.Context(), q.scope(), e.ID, func(e *webhook.Endpoint) error {
 			if f.Version != strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10) {
 				return webhook.Conflict("somebody else has changed it since you opened this form: open it again")
 			}
-			before = *e
 			if wrong := f.change(q, e); len(wrong) > 0 {
 				return &webhook.Error{Kind: webhook.KindInvalid, Fields: wrong}
 			}
 			return nil
-		})
-		if err == nil {
-			s.acted(r.Context(), q, "endpoint.change", after.ID, changedFields(before, after))
-		}
-		return after, err
+		}, q.audit("endpoint.change"))
 	})
 }
 
@@ -351,24 +341,4 @@ func fieldsOf(err error) []webhook.FieldError {
 		return nil
 	}
 	return refused.Fields
-}
-
-// changedFields names what differs, for the audit log: never the values, which
-// may hold credentials.
-func changedFields(before, after webhook.Endpoint) string {
-	var names []string
-	for _, each := range []struct {
-		name    string
-		changed bool
-	}{
-		{"url", before.URL != after.URL}, {"description", before.Description != after.Description}, {"types", !slices.Equal(before.Types, after.Types)},
-		{"headers", string(before.Headers) != string(after.Headers)}, {"ackMode", before.AckMode != after.AckMode},
-		{"maxInFlight", before.Window.MaxInFlight != after.Window.MaxInFlight}, {"rateLimit", before.Window.RateEvery.Round(time.Microsecond) != after.Window.RateEvery.Round(time.Microsecond)},
-		{"timeout", before.Timeout != after.Timeout}, {"ordered", before.Window.Ordered != after.Window.Ordered},
-	} {
-		if each.changed {
-			names = append(names, each.name)
-		}
-	}
-	return strings.Join(names, ", ")
 }

@@ -199,10 +199,9 @@ func (s *surface) createSecret(w http.ResponseWriter, r *http.Request, q *reques
 	var made secretMade
 	_, again, err := s.Ledger.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
 		secret, value := partners.NewSecret(s.Box, q.User.PartnerCode, q.Now)
-		if err := s.Ledger.AddSecret(r.Context(), secret); err != nil {
+		if err := s.Ledger.AddSecret(r.Context(), secret, q.audit("secret.create")); err != nil {
 			return "", err
 		}
-		s.acted(r.Context(), q, "secret.create", secret.PartnerCode, secret.ID)
 		made = secretMade{secret.ID, value}
 		return secret.ID, nil
 	})
@@ -225,15 +224,14 @@ func (s *surface) refuseSecret(w http.ResponseWriter, r *http.Request, q *reques
 }
 
 // moveSecret activates a secret or revokes it.
-func (s *surface) moveSecret(act string, move func(l *ledger.Ledger, ctx context.Context, code, id string, now time.Time) (partners.Secret, error)) page {
+func (s *surface) moveSecret(act string, move func(l *ledger.Ledger, ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error)) page {
 	return func(w http.ResponseWriter, r *http.Request, q *request) error {
 		refused := error(nil)
 		err := s.once(w, r, func() (string, error) {
-			secret, err := move(s.Ledger, r.Context(), q.User.PartnerCode, r.PathValue("id"), q.Now)
-			if refused = err; err != nil {
-				return "", err
+			_, refused = move(s.Ledger, r.Context(), q.User.PartnerCode, r.PathValue("id"), q.Now, q.audit("secret."+act))
+			if refused != nil {
+				return "", refused
 			}
-			s.acted(r.Context(), q, "secret."+act, secret.PartnerCode, secret.ID)
 			return "/portal/secrets?done=" + act, nil
 		})
 		if refused != nil {

@@ -84,7 +84,7 @@ func (s *surface) setRate(w http.ResponseWriter, r *http.Request, q *request) er
 			return "", webhook.Invalid("/price", err.Error())
 		}
 		if err = rate.Validate(); err == nil {
-			_, err = s.Ledger.SetRate(r.Context(), rate)
+			_, err = s.Ledger.SetRate(r.Context(), rate, q.audit("rate.set"))
 		}
 		return rate.Crypto, err
 	})
@@ -98,7 +98,6 @@ func (s *surface) setRate(w http.ResponseWriter, r *http.Request, q *request) er
 	done := "again"
 	if !again {
 		done = "set"
-		s.acted(r.Context(), q, "rate.set", rate.Crypto, rate.Price.String())
 	}
 	http.Redirect(w, r, "/ops/rates?done="+done, http.StatusSeeOther)
 	return nil

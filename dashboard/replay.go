@@ -160,10 +160,9 @@ func (s *surface) moveReplay(verb string, to delivery.ReplayState) page {
 		if _, err := s.Ledger.ReplayIn(r.Context(), q.scope(), id); err != nil {
 			return err
 		}
-		if err := s.Ledger.MoveReplay(r.Context(), id, to); err != nil {
+		if err := s.Ledger.MoveReplay(r.Context(), id, to, q.audit("replay."+verb)); err != nil {
 			return err
 		}
-		s.acted(r.Context(), q, "replay."+verb, id, "")
 		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done="+verb, http.StatusSeeOther)
 		return nil
 	}

@@ -188,7 +188,6 @@ func (s *surface) startReplay(w http.ResponseWriter, r *http.Request, q *request
 		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=again", http.StatusSeeOther)
 		return nil
 	case err == nil:
-		s.acted(r.Context(), q, "replay.start", id, form.Get("reason"))
 		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=start", http.StatusSeeOther)
 		return nil
 	}
@@ -236,7 +235,7 @@ func (s *surface) madeOf(ctx context.Context, q *request, form url.Values) (made
 		return made, wrongQuery(words("Type the number of deliveries, %s, to show that you mean so many."), formatNumber(preview.Count))
 	}
 	made, err = s.Ledger.StartReplayIn(ctx, q.scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
-		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now})
+		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now}, q.audit("replay.start"))
 	if err != nil {
 		return made, fmt.Errorf("start the replay: %w", err)
 	}

@@ -34,6 +34,17 @@ var TestKey = sync.OnceValue(func() *rsa.PublicKey {
 	return key.Public()
 })
 
+// Forms lists the patterns of every form of both surfaces.
+func Forms() (patterns []string) {
+	ops, portal := &surface{Dashboard: &Dashboard{}, name: opsSurface, base: "/ops"}, &surface{Dashboard: &Dashboard{}, name: portalSurface, base: "/portal"}
+	for _, rt := range append(ops.opsRoutes(), portal.portalRoutes()...) {
+		if strings.HasPrefix(rt.pattern, "POST ") {
+			patterns = append(patterns, strings.TrimPrefix(rt.pattern, "POST "))
+		}
+	}
+	return patterns
+}
+
 // stage is both surfaces on a real ledger and queue, with one person signed in
 // on each.
 type stage struct {

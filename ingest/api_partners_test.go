@@ -203,10 +203,10 @@ func TestEveryActIsInTheAuditLog(t *testing.T) {
 			acts = append(acts, strings.TrimSpace(fmt.Sprintln(item.Actor, item.Action, item.Target, item.Detail)))
 		}
 		want := []string{
-			"api partner.create acme", "api partner.change acme", "api partner.rotate-key acme", "api partner.disable acme", "api partner.enable acme",
+			"api partner.create acme", "api partner.change acme name: acme → x", "api partner.rotate-key acme publicKey", "api partner.disable acme", "api partner.enable acme",
 			"api secret.create acme " + secret, "api secret.activate acme " + secret, "api secret.revoke acme " + old[0],
-			"api endpoint.create " + endpoint + " acme", "api endpoint.change " + endpoint + " acme", "api endpoint.pause " + endpoint + " acme",
-			"api delivery.retry " + ids[0], "api delivery.cancel " + ids[0], "api endpoint.resume " + endpoint + " acme",
+			"api endpoint.create " + endpoint + " acme", "api endpoint.change " + endpoint + " description", "api endpoint.pause " + endpoint,
+			"api delivery.retry " + ids[0], "api delivery.cancel " + ids[0], "api endpoint.resume " + endpoint,
 			"api endpoint.test " + endpoint + " " + tested, "api endpoint.remove " + endpoint,
 		}
 		if diff := cmp.Diff(want, acts); diff != "" {

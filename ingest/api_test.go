@@ -166,7 +166,18 @@ func (a answer) text(t *testing.T, name string) string {
 // names and values.
 func (a *api) do(t *testing.T, method, path string, body any, headers ...string) answer {
 	t.Helper()
-	var raw []byte
+	request, raw, got := a.exchange(t, method, path, body, headers...)
+	if got.status >= 500 && got.status != http.StatusServiceUnavailable {
+		t.Errorf("%s %s: %d\n%.1000s", method, path, got.status, a.log.text())
+	}
+	openDocument(t).check(t, request, raw, got)
+	return got
+}
+
+// exchange is do for what may fail.
+func (a *api) exchange(t *testing.T, method, path string, body any, headers ...string) (request *http.Request, raw []byte, got answer) {
+	t.Helper()
+	var err error
 	switch body := body.(type) {
 	case nil:
 	case []byte:
@@ -174,13 +185,11 @@ func (a *api) do(t *testing.T, method, path string, body any, headers ...string)
 	case string:
 		raw = []byte(body)
 	default:
-		var err error
 		if raw, err = json.Marshal(body); err != nil {
 			t.Fatal(err)
 		}
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, a.url+path, bytes.NewReader(raw))
-	if err != nil {
+	if request, err = http.NewRequestWithContext(t.Context(), method, a.url+path, bytes.NewReader(raw)); err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
@@ -197,15 +206,11 @@ func (a *api) do(t *testing.T, method, path string, body any, headers ...string)
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	got := answer{status: response.StatusCode, header: response.Header}
+	got = answer{status: response.StatusCode, header: response.Header}
 	if got.body, err = io.ReadAll(response.Body); err != nil {
 		t.Fatal(err)
 	}
-	if got.status >= 500 && got.status != http.StatusServiceUnavailable {
-		t.Errorf("%s %s: %d\n%.1000s", method, path, got.status, a.log.text())
-	}
-	openDocument(t).check(t, request, raw, got)
-	return got
+	return request, raw, got
 }
 
 // want sends a request and fails the test unless it is answered with status

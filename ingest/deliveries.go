@@ -178,7 +178,7 @@ func (a *Internal) showDelivery(w http.ResponseWriter, r *http.Request) error {
 // of a finished one (202).
 func (a *Internal) retryDelivery(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	newID, err := a.Deliveries.RetryDelivery(r.Context(), id)
+	newID, err := a.Deliveries.RetryDelivery(r.Context(), id, by("delivery.retry", ""))
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,6 @@ func (a *Internal) retryDelivery(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		newID = id
 	}
-	a.acted(r.Context(), "delivery.retry", id, "")
 	return web.WriteJSON(w, status, struct {
 		DeliveryID string `json:"deliveryId"`
 	}{newID})
@@ -196,10 +195,9 @@ func (a *Internal) retryDelivery(w http.ResponseWriter, r *http.Request) error {
 
 func (a *Internal) cancelDelivery(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if err := a.Deliveries.CancelDelivery(r.Context(), id, "cancelled by an operator"); err != nil {
+	if err := a.Deliveries.CancelDelivery(r.Context(), id, "cancelled by an operator", by("delivery.cancel", "")); err != nil {
 		return err
 	}
-	a.acted(r.Context(), "delivery.cancel", id, "")
 	d, err := a.Deliveries.Delivery(r.Context(), id)
 	if err != nil {
 		return err

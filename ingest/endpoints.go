@@ -124,11 +124,10 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 	if err := a.Guard.CheckURL(r.Context(), e.URL, a.Resolver); err != nil {
 		return err
 	}
-	e, err := a.Endpoints.CreateEndpoint(r.Context(), e)
+	e, err := a.Endpoints.CreateEndpoint(r.Context(), e, by("endpoint.create", e.PartnerCode))
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), "endpoint.create", e.ID, e.PartnerCode)
 	return web.WriteJSON(w, http.StatusCreated, a.showEndpointItem(e))
 }
 
@@ -163,11 +162,10 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // changeEndpoint applies a change, notes it and shows the endpoint.
 func (a *Internal) changeEndpoint(w http.ResponseWriter, r *http.Request, action string, change func(*webhook.Endpoint) error) error {
-	e, err := a.Endpoints.UpdateEndpoint(r.Context(), r.PathValue("id"), change)
+	e, err := a.Endpoints.UpdateEndpoint(r.Context(), r.PathValue("id"), change, by(action, ""))
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), action, e.ID, e.PartnerCode)
 	return web.WriteJSON(w, http.StatusOK, a.showEndpointItem(e))
 }
 
@@ -218,11 +216,10 @@ func (a *Internal) moveBreaker(action string, move func(b *webhook.Breaker, reas
 		e, err := a.Endpoints.UpdateEndpoint(r.Context(), r.PathValue("id"), func(e *webhook.Endpoint) error {
 			move(&e.Window.Breaker, reason)
 			return nil
-		})
+		}, by(action, reason))
 		if err != nil {
 			return err
 		}
-		a.acted(r.Context(), action, e.ID, reason)
 		return web.WriteJSON(w, http.StatusOK, a.showEndpointItem(e))
 	}
 }
@@ -267,11 +264,9 @@ func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	if err := a.Endpoints.RemoveEndpoint(r.Context(), id); err != nil {
+	if err := a.Endpoints.RemoveEndpoint(r.Context(), r.PathValue("id"), by("endpoint.remove", "")); err != nil {
 		return err
 	}
-	a.acted(r.Context(), "endpoint.remove", id, "")
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -287,12 +282,10 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answers, errs := a.Events.AppendAll(r.Context(), []delivery.NewEvent{test})
-	if errs[0] != nil {
-		return errs[0]
+	made, err := a.Events.Append(r.Context(), test, by("endpoint.test", ""))
+	if err != nil {
+		return err
 	}
-	made := answers[0]
-	a.acted(r.Context(), "endpoint.test", e.ID, made.EventID)
 	return web.WriteJSON(w, http.StatusAccepted, struct {
 		EventID    string `json:"eventId"`
 		DeliveryID string `json:"deliveryId"`

@@ -22,6 +22,7 @@ import (
 
 // Events is the ledger as the events API uses it.
 type Events interface {
+	Append(ctx context.Context, e delivery.NewEvent, by ...partners.AuditEntry) (delivery.Appended, error)
 	AppendAll(ctx context.Context, events []delivery.NewEvent) ([]delivery.Appended, []error)
 	Event(ctx context.Context, id string) (webhook.Event, error)
 	Events(ctx context.Context, f delivery.EventFilter) ([]webhook.Event, string, error)
@@ -33,33 +34,33 @@ type Deliveries interface {
 	Delivery(ctx context.Context, id string) (delivery.Placed, error)
 	Deliveries(ctx context.Context, f delivery.Filter) ([]delivery.Placed, string, error)
 	Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error)
-	RetryDelivery(ctx context.Context, id string) (newID string, err error)
-	CancelDelivery(ctx context.Context, id, reason string) error
+	RetryDelivery(ctx context.Context, id string, by ...partners.AuditEntry) (newID string, err error)
+	CancelDelivery(ctx context.Context, id, reason string, by ...partners.AuditEntry) error
 }
 
 // Partners is the ledger as the partners API uses it.
 type Partners interface {
-	CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret) error
+	CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error
 	Partner(ctx context.Context, code string) (partners.Partner, error)
 	Partners(ctx context.Context, cursor string, limit int) ([]partners.Partner, string, error)
-	UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error) (partners.Partner, error)
+	UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error, by ...partners.AuditEntry) (partners.Partner, error)
 }
 
 // Secrets is the ledger as the secrets API uses it.
 type Secrets interface {
-	AddSecret(ctx context.Context, s partners.Secret) error
+	AddSecret(ctx context.Context, s partners.Secret, by ...partners.AuditEntry) error
 	Secrets(ctx context.Context, code string) ([]partners.Secret, error)
-	ActivateSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error)
-	RevokeSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error)
+	ActivateSecret(ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error)
+	RevokeSecret(ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error)
 }
 
 // Endpoints is the ledger as the endpoints API uses it.
 type Endpoints interface {
-	CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhook.Endpoint, error)
+	CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error)
 	Endpoint(ctx context.Context, id string) (webhook.Endpoint, error)
 	Endpoints(ctx context.Context, code string) ([]webhook.Endpoint, error)
-	UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (webhook.Endpoint, error)
-	RemoveEndpoint(ctx context.Context, id string) error
+	UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error)
+	RemoveEndpoint(ctx context.Context, id string, by ...partners.AuditEntry) error
 }
 
 // Sequences is the ledger as whoever looks closely at an endpoint uses it.
@@ -73,13 +74,15 @@ type Sequences interface {
 // Replays is the ledger as the API of bulk replays uses it.
 type Replays interface {
 	PreviewReplay(ctx context.Context, f delivery.Filter) (delivery.ReplayPreview, error)
-	StartReplay(ctx context.Context, r delivery.Replay) (delivery.Replay, error)
+	StartReplay(ctx context.Context, r delivery.Replay, by ...partners.AuditEntry) (delivery.Replay, error)
 	Replay(ctx context.Context, id string) (delivery.Replay, error)
 	Replays(ctx context.Context, cursor string, limit int) ([]delivery.Replay, string, error)
-	MoveReplay(ctx context.Context, id string, to delivery.ReplayState) error
+	MoveReplay(ctx context.Context, id string, to delivery.ReplayState, by ...partners.AuditEntry) error
 }
 
-// Audit is the ledger as everything that acts uses it.
+// Audit is the ledger as readers of the audit log use it, and acts that change
+// nothing else. Every other act hands its entry over with the change, as by,
+// and both are one transaction.
 type Audit interface {
 	Audit(ctx context.Context, e partners.AuditEntry) error
 	AuditEntries(ctx context.Context, f partners.AuditFilter) ([]partners.AuditEntry, string, error)
@@ -204,14 +207,9 @@ func (a *Internal) routes() map[string]web.HandlerFunc {
 	}
 }
 
-// acted writes an act of the API into the audit log. The act has been done, so
-// a failure to note it is no failure of the request.
-func (a *Internal) acted(ctx context.Context, action, target, detail string) {
-	err := a.Audit.Audit(context.WithoutCancel(ctx), partners.AuditEntry{Actor: "api", Action: action, Target: target, Detail: detail})
-	if err != nil {
-		a.Metrics.AuditFailed()
-		a.Log.Error("an act is missing in the audit log", "action", action, "target", target, "error", err)
-	}
+// by is the entry of an act of this API in the audit log.
+func by(action, detail string) partners.AuditEntry {
+	return partners.AuditEntry{Actor: "api", Action: action, Detail: detail}
 }
 
 // maxBody is how large a request may be unless its route says otherwise.

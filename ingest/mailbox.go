@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"ledgerhook/partners"
@@ -22,18 +23,23 @@ type letterItem struct {
 	CreatedAt   web.Time `json:"createdAt"`
 }
 
-// listLetters shows the development mailbox. Reading it is noted: a code lets
-// its reader in.
+// listLetters shows the development mailbox, once its reading is noted: a code
+// lets its reader in.
 func (a *Internal) listLetters(w http.ResponseWriter, r *http.Request) error {
 	after, limit, err := readPage(r, isID(partners.LetterPrefix))
 	if err != nil {
 		return err
 	}
+	note := by("mailbox.read", "")
+	note.Target = "mailbox"
+	if err := a.Audit.Audit(r.Context(), note); err != nil {
+		a.Metrics.AuditFailed()
+		return fmt.Errorf("note that the mailbox is read: %w", err)
+	}
 	found, next, err := a.Mailbox.List(r.Context(), after, limit)
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), "mailbox.read", "mailbox", "")
 	return writePage(w, found, next, func(l partners.OpenLetter) letterItem {
 		return letterItem{l.ID, l.To.PartnerCode, l.To.Email, l.Code, l.Subject, web.Time(l.CreatedAt)}
 	})

@@ -37,7 +37,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_created_total",
 			Help: "Deliveries that this process made."}, []string{"webhook_type", "trigger"}),
 		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_audit_write_failures_total",
-			Help: "Acts that could not be written into the audit log."}),
+			Help: "Entries about an export, the mailbox or a sign-in that could not be written into the audit log; what they tell of was refused."}),
 		refusalsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_ingest_refusals_dropped_total",
 			Help: "Refused and repeated events that are not kept for later."}),
 	}
@@ -94,5 +94,6 @@ func (m *Metrics) refused(webhookType string, began time.Time, err error) error 
 	return err
 }
 
-// AuditFailed counts an act that could not be written into the audit log.
+// AuditFailed counts an entry that could not be written into the audit log, so
+// that what it tells of was refused.
 func (m *Metrics) AuditFailed() { m.auditFailures.Inc() }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -17,9 +18,9 @@ type Orders interface {
 	Order(ctx context.Context, id string) (orders.Order, error)
 	Orders(ctx context.Context, f orders.Filter) ([]orders.Order, string, error)
 	OrderChanges(ctx context.Context, orderID string) ([]orders.Change, error)
-	TransitionOrder(ctx context.Context, id string, m orders.Move) (o orders.Order, changed bool, err error)
-	MarkPayout(ctx context.Context, id string) (o orders.Order, changed bool, err error)
-	SettleOrder(ctx context.Context, id, by, settlement string) error
+	TransitionOrder(ctx context.Context, id string, m orders.Move, by ...partners.AuditEntry) (o orders.Order, changed bool, err error)
+	MarkPayout(ctx context.Context, id string, by ...partners.AuditEntry) (o orders.Order, changed bool, err error)
+	SettleOrder(ctx context.Context, id, who, settlement string, by ...partners.AuditEntry) error
 }
 
 // orderItem is an order as lists show it. Amounts of fiat are whole VND.
@@ -166,12 +167,9 @@ func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
 
 // startPayout marks an order's payout as started, from when on it cannot expire.
 func (a *Internal) startPayout(w http.ResponseWriter, r *http.Request) error {
-	o, changed, err := a.Orders.MarkPayout(r.Context(), r.PathValue("id"))
+	o, _, err := a.Orders.MarkPayout(r.Context(), r.PathValue("id"), by("order.payout", ""))
 	if err != nil {
 		return err
-	}
-	if changed {
-		a.acted(r.Context(), "order.payout", o.ID, o.PartnerCode)
 	}
 	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
 }
@@ -202,12 +200,10 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 		}
 		move.Input.PaidAmount = &paid
 	}
-	o, changed, err := a.Orders.TransitionOrder(r.Context(), r.PathValue("id"), move)
+	o, _, err := a.Orders.TransitionOrder(r.Context(), r.PathValue("id"), move,
+		by("order.transition", strings.TrimSuffix(request.Status+": "+request.Reason, ": ")))
 	if err != nil {
 		return err
-	}
-	if changed {
-		a.acted(r.Context(), "order.transition", o.ID, strings.TrimSuffix(request.Status+": "+request.Reason, ": "))
 	}
 	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
 }
@@ -223,9 +219,8 @@ func (a *Internal) settleOrder(w http.ResponseWriter, r *http.Request) error {
 	if err := orders.CheckSettlement(request.Reason); err != nil {
 		return err
 	}
-	if err := a.Orders.SettleOrder(r.Context(), r.PathValue("id"), "api", request.Reason); err != nil {
+	if err := a.Orders.SettleOrder(r.Context(), r.PathValue("id"), "api", request.Reason, by("order.settle", request.Reason)); err != nil {
 		return err
 	}
-	a.acted(r.Context(), "order.settle", r.PathValue("id"), request.Reason)
 	return a.showOrder(w, r)
 }

@@ -57,10 +57,9 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Settings.apply(&p.Settings); err != nil {
 		return err
 	}
-	if err := a.Partners.CreatePartner(r.Context(), p, made.First); err != nil {
+	if err := a.Partners.CreatePartner(r.Context(), p, made.First, by("partner.create", "")); err != nil {
 		return err
 	}
-	a.acted(r.Context(), "partner.create", p.Code, "")
 	return web.WriteJSON(w, http.StatusCreated, struct {
 		PartnerCode      string `json:"partnerCode"`
 		SecretKey        string `json:"secretKey"`
@@ -91,11 +90,10 @@ func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
 
 // changePartner applies a change, notes it and shows the partner.
 func (a *Internal) changePartner(w http.ResponseWriter, r *http.Request, action string, change func(*partners.Partner) error) error {
-	p, err := a.Partners.UpdatePartner(r.Context(), r.PathValue("code"), change)
+	p, err := a.Partners.UpdatePartner(r.Context(), r.PathValue("code"), change, by(action, ""))
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), action, p.Code, "")
 	return web.WriteJSON(w, http.StatusOK, a.showPartnerItem(p))
 }
 
@@ -160,10 +158,9 @@ func showSecretItem(s partners.Secret) secretItem {
 
 func (a *Internal) createSecret(w http.ResponseWriter, r *http.Request) error {
 	s, value := partners.NewSecret(a.Box, r.PathValue("code"), time.Now())
-	if err := a.Secrets.AddSecret(r.Context(), s); err != nil {
+	if err := a.Secrets.AddSecret(r.Context(), s, by("secret.create", "")); err != nil {
 		return err
 	}
-	a.acted(r.Context(), "secret.create", s.PartnerCode, s.ID)
 	item := showSecretItem(s)
 	item.WebhookSecretKey = value
 	return web.WriteJSON(w, http.StatusCreated, item)
@@ -183,20 +180,18 @@ func (a *Internal) listSecrets(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) activateSecret(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.Secrets.ActivateSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now())
+	s, err := a.Secrets.ActivateSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by("secret.activate", ""))
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), "secret.activate", s.PartnerCode, s.ID)
 	return web.WriteJSON(w, http.StatusOK, showSecretItem(s))
 }
 
 func (a *Internal) revokeSecret(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.Secrets.RevokeSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now())
+	s, err := a.Secrets.RevokeSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by("secret.revoke", ""))
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), "secret.revoke", s.PartnerCode, s.ID)
 	return web.WriteJSON(w, http.StatusOK, showSecretItem(s))
 }
 

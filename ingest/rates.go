@@ -6,13 +6,14 @@ import (
 	"net/http"
 
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
 // Rates is the ledger as the rates API uses it.
 type Rates interface {
-	SetRate(ctx context.Context, r orders.Rate) (orders.Rate, error)
+	SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error)
 	Rates(ctx context.Context) ([]orders.Rate, error)
 }
 
@@ -50,10 +51,9 @@ func (a *Internal) putRate(w http.ResponseWriter, r *http.Request) error {
 	if err := rate.Validate(); err != nil {
 		return err
 	}
-	if rate, err = a.Rates.SetRate(r.Context(), rate); err != nil {
+	if rate, err = a.Rates.SetRate(r.Context(), rate, by("rate.set", "")); err != nil {
 		return err
 	}
-	a.acted(r.Context(), "rate.set", rate.Crypto, rate.Price.String())
 	return web.WriteJSON(w, http.StatusOK, showRate(rate))
 }
 

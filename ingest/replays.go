@@ -189,11 +189,10 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made, err := a.Replays.StartReplay(r.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
-		Reason: request.Reason, Filter: filter, Rate: rate, CreatedAt: time.Now()})
+		Reason: request.Reason, Filter: filter, Rate: rate, CreatedAt: time.Now()}, by("replay.start", ""))
 	if err != nil {
 		return err
 	}
-	a.acted(r.Context(), "replay.start", made.ID, request.Reason)
 	return web.WriteJSON(w, http.StatusCreated, showReplayItem(made))
 }
 
@@ -246,11 +245,9 @@ func (a *Internal) showReplay(w http.ResponseWriter, r *http.Request) error {
 // moveReplay does what a verb of the API says: it brings a replay to a state.
 func (a *Internal) moveReplay(verb string, to delivery.ReplayState) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		id := r.PathValue("id")
-		if err := a.Replays.MoveReplay(r.Context(), id, to); err != nil {
+		if err := a.Replays.MoveReplay(r.Context(), r.PathValue("id"), to, by("replay."+verb, "")); err != nil {
 			return err
 		}
-		a.acted(r.Context(), "replay."+verb, id, "")
 		return a.showReplay(w, r)
 	}
 }

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
 type appendOp struct {
 	delivery.NewEvent
+	by     []partners.AuditEntry
 	result delivery.Appended
 
 	// found by openEvents
@@ -27,10 +29,14 @@ type appendOp struct {
 // Append stores an event, its sequence numbers and one delivery for each
 // endpoint that takes it, in one transaction with what else has gathered. Once
 // it returns without error nothing can lose them. The same key with other
-// content is a Conflict, an unknown partner NotFound.
-func (l *Ledger) Append(ctx context.Context, e delivery.NewEvent) (delivery.Appended, error) {
-	answers, errs := l.AppendAll(ctx, []delivery.NewEvent{e})
-	return answers[0], errs[0]
+// content is a Conflict, an unknown partner NotFound. by is about the endpoint
+// that alone gets the event.
+func (l *Ledger) Append(ctx context.Context, e delivery.NewEvent, by ...partners.AuditEntry) (delivery.Appended, error) {
+	op := &appendOp{NewEvent: e, by: by}
+	if err := l.writer.submit(ctx, &operation{append: op}); err != nil {
+		return delivery.Appended{}, err
+	}
+	return op.result, nil
 }
 
 // AppendAll appends events in their order, each by itself: errs[i] says what
@@ -495,6 +501,7 @@ func (b *batch) appendTo(ctx context.Context) error {
 			made = append(made, d)
 			a.result.DeliveryIDs = append(a.result.DeliveryIDs, d.ID)
 		}
+		b.acted(a.by, a.EndpointID, a.Event.ID)
 	}
 	if err := b.insertDeliveries(ctx, made); err != nil {
 		return err

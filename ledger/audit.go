@@ -2,12 +2,14 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,19 +20,39 @@ import (
 // Audit writes an entry; ID, At, Seq and Hash are filled in, and PartnerCode
 // where it is empty and the target is somebody's.
 func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	return l.audited(ctx, e, func(*sql.Tx) error { return nil })
+	return l.audited(ctx, []partners.AuditEntry{e}, func(*sql.Tx) error { return nil })
 }
 
-// audited runs do and writes what was done in the same transaction.
-func (l *Ledger) audited(ctx context.Context, e partners.AuditEntry, do func(*sql.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout) // what has been done is noted whoever has left
+// audited runs do and writes what was done in the same transaction: neither
+// stands without the other, whoever hangs up.
+func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(*sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	return l.inTx(ctx, func(tx *sql.Tx) error {
 		if err := do(tx); err != nil {
 			return err
 		}
-		return appendAudit(ctx, tx, []partners.AuditEntry{e}, time.Now())
+		if len(entries) == 0 {
+			return nil
+		}
+		return appendAudit(ctx, tx, entries, time.Now())
 	})
+}
+
+// about returns the entries of an act upon target. Detail is for those that
+// say none.
+func about(by []partners.AuditEntry, target, detail string) []partners.AuditEntry {
+	by = slices.Clone(by) // a batch may run twice
+	for i := range by {
+		by[i].Target, by[i].Detail = target, cmp.Or(by[i].Detail, detail)
+	}
+	return by
+}
+
+// acted writes the entries of an act upon target with the batch. It comes last
+// in an alteration, since one that is refused has written nothing.
+func (b *batch) acted(by []partners.AuditEntry, target, detail string) {
+	b.notes = append(b.notes, about(by, target, detail)...)
 }
 
 // auditPrecision is that of the times the interfaces show, so that whoever

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -132,7 +133,8 @@ func (t *text) along(f delivery.Filter) {
 // RetryDelivery makes an unfinished delivery due now and answers "", or makes
 // a new delivery of a finished one's event and answers its id. It is a Conflict
 // if the endpoint was removed, if the event is gone, and of a finished test.
-func (l *Ledger) RetryDelivery(ctx context.Context, id string) (newID string, err error) {
+// Entries without a detail say as what it is sent again.
+func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.AuditEntry) (newID string, err error) {
 	d, err := l.Delivery(ctx, id)
 	if err != nil {
 		return "", err
@@ -141,7 +143,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string) (newID string, er
 		if d.State.Final() {
 			return "", webhook.Conflict("the delivery never had an endpoint")
 		}
-		return "", nil // it waits for one
+		return "", l.audited(ctx, about(by, id, ""), func(*sql.Tx) error { return nil }) // it waits for one
 	}
 	err = l.alterWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
 		newID = ""
@@ -158,12 +160,20 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string) (newID string, er
 		}
 		if now.State.Final() {
 			newID = webhook.NewID(webhook.DeliveryPrefix)
-			return b.repeat(ctx, w, now, newID, webhook.TriggerManual)
+			if err := b.repeat(ctx, w, now, newID, webhook.TriggerManual); err != nil {
+				return err
+			}
+			b.acted(by, id, "as "+newID)
+			return nil
 		}
 		_, err = b.tx.ExecContext(ctx, "UPDATE deliveries SET due_at = $2, next_trigger = $3 WHERE id = $1 AND due_at > $2",
 			id, micros(b.now), string(webhook.TriggerManual))
+		if err != nil {
+			return err
+		}
 		w.wake(b.now)
-		return err
+		b.acted(by, id, "")
+		return nil
 	})
 	return newID, err
 }
@@ -212,7 +222,7 @@ func repetition(d webhook.Delivery, newID string, trigger webhook.Trigger) newDe
 
 // CancelDelivery ends an unfinished delivery that is not just being sent;
 // otherwise it is a Conflict.
-func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string) error {
+func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...partners.AuditEntry) error {
 	d, err := l.Delivery(ctx, id)
 	if err != nil {
 		return err
@@ -258,6 +268,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string) error {
 		default:
 			w.waits(lane, -1)
 		}
+		b.acted(by, id, "")
 		return nil
 	})
 }

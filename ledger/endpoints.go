@@ -23,8 +23,8 @@ func endpointFields(e *webhook.Endpoint) []any {
 // CreateEndpoint registers an endpoint; e.ID, URL, Types and Window.MaxInFlight
 // are set. Deliveries that waited for the partner's first endpoint and that it
 // takes become its own. At most partners.MaxEndpoints, else Conflict.
-func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint) (webhook.Endpoint, error) {
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
+func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error) {
+	err := l.audited(ctx, about(by, e.ID, ""), func(tx *sql.Tx) error {
 		var disabled bool
 		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.forUpdate, e.PartnerCode).Scan(&disabled)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -235,13 +235,14 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 // change may set what belongs to the endpoint itself, and of its window
 // MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered. Order
 // takes hold of what is unfinished, too; of more than 2,000 it is a Conflict.
-func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error) (webhook.Endpoint, error) {
-	return l.UpdateEndpointIn(ctx, Everything(), id, change)
+// Entries without a detail name what changed.
+func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error) {
+	return l.UpdateEndpointIn(ctx, Everything(), id, change, by...)
 }
 
 // UpdateEndpointIn is UpdateEndpoint within a scope; one that it does not hold
 // is NotFound.
-func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, change func(*webhook.Endpoint) error) (e webhook.Endpoint, err error) {
+func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
 	var newTypes bool
 	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
@@ -251,7 +252,8 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 		if e, err = b.endpoint(ctx, s, w); err != nil {
 			return err
 		}
-		types := slices.Clone(e.Types)
+		before := e
+		before.Types = slices.Clone(e.Types)
 		if err := change(&e); err != nil {
 			return err
 		}
@@ -264,7 +266,7 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 				c.Breaker.Probe = ""
 			}
 		}
-		newTypes = !slices.Equal(types, e.Types)
+		newTypes = !slices.Equal(before.Types, e.Types)
 		w.Adopting = w.Adopting || newTypes
 		if w.Breaker.State != webhook.BreakerClosed && c.Breaker.State == webhook.BreakerClosed {
 			w.Grown = webhook.StartWindow // who closed it cannot know what the receiver bears
@@ -276,6 +278,9 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 		e.UpdatedAt, e.Window = b.now, w.Window
 		_, err = b.tx.ExecContext(ctx, `UPDATE endpoints SET url_changed_at = CASE WHEN url <> $2 THEN $7 ELSE url_changed_at END, url = $2, types = $3, description = $4, ack_mode = $5, headers = $6,
 			updated_at = $7, timeout = $8 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now), e.Timeout.Microseconds())
+		if err == nil {
+			b.acted(by, id, before.Changes(e))
+		}
 		return err
 	})
 	if err == nil && newTypes {
@@ -305,13 +310,13 @@ func reasonOf(s webhook.State) string {
 
 // RemoveEndpoint takes an endpoint away. What waits for it ends cancelled;
 // what is in flight ends without a retry.
-func (l *Ledger) RemoveEndpoint(ctx context.Context, id string) error {
-	return l.RemoveEndpointIn(ctx, Everything(), id)
+func (l *Ledger) RemoveEndpoint(ctx context.Context, id string, by ...partners.AuditEntry) error {
+	return l.RemoveEndpointIn(ctx, Everything(), id, by...)
 }
 
 // RemoveEndpointIn is RemoveEndpoint within a scope; one that it does not hold
 // is NotFound.
-func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string) error {
+func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ...partners.AuditEntry) error {
 	err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
@@ -324,7 +329,9 @@ func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string) error
 		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, micros(b.now)); err != nil {
 			return err
 		}
-		_, err = b.cancelWaiting(ctx, w)
+		if _, err = b.cancelWaiting(ctx, w); err == nil {
+			b.acted(by, id, "")
+		}
 		return err
 	})
 	if err != nil {

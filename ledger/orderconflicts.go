@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -53,18 +54,20 @@ func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (foun
 // SettleOrder marks the conflicts of an order as settled by somebody, who says
 // what was found and done. Errors are Conflict if it has none that is open,
 // and NotFound.
-func (l *Ledger) SettleOrder(ctx context.Context, id, by, settlement string) error {
+func (l *Ledger) SettleOrder(ctx context.Context, id, who, settlement string, by ...partners.AuditEntry) error {
 	if _, err := l.Order(ctx, id); err != nil {
 		return err
 	}
-	result, err := l.write.ExecContext(ctx, "UPDATE order_conflicts SET settled_at = $1, settled_by = $2, settlement = $3 WHERE order_id = $4 AND settled_at = 0",
-		micros(time.Now()), by, settlement, id)
-	if err != nil {
-		return l.broken(fmt.Errorf("settle order %s: %w", id, err))
-	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		err = webhook.Conflict(fmt.Sprintf("order %s has no conflict to settle", id))
-	}
-	return err
+	return l.audited(ctx, about(by, id, settlement), func(tx *sql.Tx) error {
+		t := new(text).add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
+			micros(time.Now()), who, settlement, id)
+		n, err := t.exec(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("settle order %s: %w", id, err)
+		}
+		if n == 0 {
+			return webhook.Conflict(fmt.Sprintf("order %s has no conflict to settle", id))
+		}
+		return nil
+	})
 }

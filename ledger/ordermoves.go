@@ -13,6 +13,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -23,6 +24,7 @@ type orderOp struct {
 	actor  string
 	reason string
 	keyID  string
+	by     []partners.AuditEntry
 	do     func(orders.Order) (next orders.Order, changed bool, err error)
 	move   *orders.Move // nil: no change of its status by somebody
 
@@ -33,19 +35,19 @@ type orderOp struct {
 
 // TransitionOrder changes the status of an order and returns it as it is now;
 // changed is false if it had that status already. The change, its place in
-// the history, its event and the event's deliveries are one transaction.
+// the history, its event, the event's deliveries and by are one transaction.
 // Errors are those of orders.Order.Transition, and NotFound; a refused change
 // that is an orders.Order.Conflict is kept.
-func (l *Ledger) TransitionOrder(ctx context.Context, id string, m orders.Move) (o orders.Order, changed bool, err error) {
-	return l.alterOrder(ctx, &orderOp{id: id, actor: m.Actor, reason: m.Input.Reason, keyID: m.KeyID, move: &m,
+func (l *Ledger) TransitionOrder(ctx context.Context, id string, m orders.Move, by ...partners.AuditEntry) (o orders.Order, changed bool, err error) {
+	return l.alterOrder(ctx, &orderOp{id: id, actor: m.Actor, reason: m.Input.Reason, keyID: m.KeyID, by: by, move: &m,
 		do: func(o orders.Order) (orders.Order, bool, error) { return o.Transition(m.To, m.Input) }})
 }
 
 // MarkPayout marks the payout of an order as started and returns the order as
 // it is now; changed is false if it was marked already. Errors are those of
 // orders.Order.MarkPayout, and NotFound.
-func (l *Ledger) MarkPayout(ctx context.Context, id string) (o orders.Order, changed bool, err error) {
-	return l.alterOrder(ctx, &orderOp{id: id, do: orders.Order.MarkPayout})
+func (l *Ledger) MarkPayout(ctx context.Context, id string, by ...partners.AuditEntry) (o orders.Order, changed bool, err error) {
+	return l.alterOrder(ctx, &orderOp{id: id, by: by, do: orders.Order.MarkPayout})
 }
 
 func (l *Ledger) alterOrder(ctx context.Context, op *orderOp) (o orders.Order, changed bool, err error) {
@@ -152,6 +154,9 @@ func (b *batch) changeOrders(ctx context.Context) error {
 		}
 		if err != nil {
 			return fmt.Errorf("order %s: %w", op.order.id, err)
+		}
+		if changed {
+			b.acted(op.order.by, next.ID, "")
 		}
 		have[op.order.id] = next
 		op.order.order, op.order.changed = next, changed

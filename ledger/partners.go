@@ -27,9 +27,10 @@ func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 }
 
 // CreatePartner stores a new partner with its first webhook secret. A code
-// that is taken is a Conflict.
-func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret) error {
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+// that is taken is a Conflict. What is done is written into the audit log as
+// by, in the same transaction, here and in whatever else takes entries.
+func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error {
+	return l.audited(ctx, about(by, p.Code, ""), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), micros(p.CreatedAt), micros(p.CreatedAt))
 		if isUnique(err) {
@@ -68,14 +69,14 @@ func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found 
 
 // UpdatePartner changes a partner under its lock. Disabling or enabling it
 // closes or opens the windows of all its endpoints in the same transaction.
-// change may run more than once.
-func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error) (p partners.Partner, err error) {
+// change may run more than once. Entries without a detail say what changed.
+func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error, by ...partners.AuditEntry) (p partners.Partner, err error) {
 	for {
 		ids, err := endpointIDs(ctx, l.read, code)
 		if err != nil {
 			return p, l.broken(err)
 		}
-		p, err = l.updatePartner(ctx, code, ids, change)
+		p, err = l.updatePartner(ctx, code, ids, change, by)
 		if !errors.Is(err, errNewEndpoint) {
 			return p, err
 		}
@@ -96,7 +97,7 @@ func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err
 	return ids, err
 }
 
-func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error) (p partners.Partner, err error) {
+func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error, by []partners.AuditEntry) (p partners.Partner, err error) {
 	err = l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
 		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forChange, code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
@@ -112,6 +113,7 @@ func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, c
 		if slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(ids, id) }) {
 			return errNewEndpoint
 		}
+		before := p
 		if err := change(&p); err != nil {
 			return err
 		}
@@ -126,6 +128,9 @@ func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, c
 		}
 		_, err = b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_keys = $5,
 			settings = $6, updated_at = $7 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), writeSettings(p.Settings), micros(p.UpdatedAt))
+		if err == nil {
+			b.acted(by, code, before.Changes(p))
+		}
 		return err
 	})
 	return p, err
@@ -151,8 +156,8 @@ func insertSecret(ctx context.Context, q querier, s partners.Secret) error {
 const maxPendingSecrets = 10
 
 // AddSecret stores a pending secret of an existing partner.
-func (l *Ledger) AddSecret(ctx context.Context, s partners.Secret) error {
-	return l.alterSecrets(ctx, s.PartnerCode, func(tx *sql.Tx, have []partners.Secret) error {
+func (l *Ledger) AddSecret(ctx context.Context, s partners.Secret, by ...partners.AuditEntry) error {
+	return l.alterSecrets(ctx, s.PartnerCode, about(by, s.PartnerCode, s.ID), func(tx *sql.Tx, have []partners.Secret) error {
 		pending := 0
 		for _, h := range have {
 			if h.State == partners.SecretPending {
@@ -187,21 +192,21 @@ func secretsOf(ctx context.Context, q querier, code string) (found []partners.Se
 }
 
 // ActivateSecret makes a pending secret the active one and retires the one before.
-func (l *Ledger) ActivateSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error) {
-	return l.changeSecret(ctx, code, id, func(s *partners.Secret, active *partners.Secret) error {
+func (l *Ledger) ActivateSecret(ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error) {
+	return l.changeSecret(ctx, code, id, by, func(s *partners.Secret, active *partners.Secret) error {
 		return partners.Activate(s, active, now)
 	})
 }
 
 // RevokeSecret ends a secret.
-func (l *Ledger) RevokeSecret(ctx context.Context, code, id string, now time.Time) (partners.Secret, error) {
-	return l.changeSecret(ctx, code, id, func(s *partners.Secret, _ *partners.Secret) error {
+func (l *Ledger) RevokeSecret(ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error) {
+	return l.changeSecret(ctx, code, id, by, func(s *partners.Secret, _ *partners.Secret) error {
 		return partners.Revoke(s, now)
 	})
 }
 
-func (l *Ledger) changeSecret(ctx context.Context, code, id string, change func(s, active *partners.Secret) error) (changed partners.Secret, err error) {
-	err = l.alterSecrets(ctx, code, func(tx *sql.Tx, have []partners.Secret) error {
+func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partners.AuditEntry, change func(s, active *partners.Secret) error) (changed partners.Secret, err error) {
+	err = l.alterSecrets(ctx, code, about(by, code, id), func(tx *sql.Tx, have []partners.Secret) error {
 		var secret, active *partners.Secret
 		for i := range have {
 			if have[i].ID == id {
@@ -230,8 +235,8 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, change func(
 }
 
 // alterSecrets runs do with all secrets of a partner while its row is locked.
-func (l *Ledger) alterSecrets(ctx context.Context, code string, do func(*sql.Tx, []partners.Secret) error) error {
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(*sql.Tx, []partners.Secret) error) error {
+	return l.audited(ctx, entries, func(tx *sql.Tx) error {
 		var found string
 		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.forUpdate, code).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {

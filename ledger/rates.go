@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 )
 
 const rateColumns = "crypto, network, price, wallet_address, updated_at"
@@ -18,12 +19,15 @@ func rateFields(r *orders.Rate) []any {
 
 // SetRate makes r, which is valid, the rate of its cryptocurrency from now on,
 // and returns it with that time.
-func (l *Ledger) SetRate(ctx context.Context, r orders.Rate) (orders.Rate, error) {
+func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
 	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
-	_, err := l.write.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
+	err := l.audited(ctx, about(by, r.Crypto, r.Price.String()), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
 		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,
-		r.Crypto, r.Network, r.Price.String(), r.WalletAddress, micros(r.UpdatedAt))
+			r.Crypto, r.Network, r.Price.String(), r.WalletAddress, micros(r.UpdatedAt))
+		return err
+	})
 	if err != nil {
 		return r, l.broken(fmt.Errorf("store the rate of %s: %w", r.Crypto, err))
 	}

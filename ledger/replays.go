@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -19,13 +20,13 @@ import (
 // is sent, the others are skipped from the start. The list is read and written
 // a page at a time, so that nobody else waits for it; the replay exists when
 // its list is whole.
-func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay) (delivery.Replay, error) {
-	return l.StartReplayIn(ctx, Everything(), r)
+func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay, by ...partners.AuditEntry) (delivery.Replay, error) {
+	return l.StartReplayIn(ctx, Everything(), r, by...)
 }
 
 // StartReplayIn is StartReplay for somebody who may replay what the scope
 // holds, whatever the filter says. A partner's replay is seen in its scope.
-func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay) (made delivery.Replay, err error) {
+func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, by ...partners.AuditEntry) (made delivery.Replay, err error) {
 	if r.Filter, err = s.confine(r.Filter); err != nil {
 		return r, err
 	}
@@ -58,9 +59,12 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay) 
 		}
 		position += len(page)
 	}
-	_, err = l.write.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at, partner_code)
+	err = l.audited(ctx, about(by, r.ID, r.Reason), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at, partner_code)
 		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0, $8)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, micros(r.CreatedAt), s.partner)
-	return r, l.broken(err)
+		return err
+	})
+	return r, err
 }
 
 const replayColumns = "id, state, reason, filter, rate, total, note, created_at, finished_at"
@@ -179,10 +183,13 @@ func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit in
 	return found, next, l.broken(err)
 }
 
+// errUnmoved says that a replay is in no state from which it could be moved.
+var errUnmoved = errors.New("the replay is not moved")
+
 // MoveReplay pauses, resumes or cancels a replay, which is one row: whatever
 // runs it sees that with its next step. From a state that does not allow it
 // it is a Conflict. One that stopped itself is judged afresh when it goes on.
-func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplayState) error {
+func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplayState, by ...partners.AuditEntry) error {
 	from := map[delivery.ReplayState][]string{
 		delivery.ReplayPaused:    {"running"},
 		delivery.ReplayRunning:   {"paused", "stopped"},
@@ -195,9 +202,16 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 	t := new(text).add(`UPDATE replays SET state = ?, note = '', finished_at = ?, judge_after = CASE WHEN state = 'stopped'
 		THEN COALESCE((SELECT MAX(new_id) FROM replay_items WHERE replay_id = replays.id AND new_id <> ''), '') ELSE judge_after END
 		WHERE id = ? AND state IN `, string(to), finished, id)
-	n, err := list(t, from).exec(ctx, l.write)
-	if err != nil || n == 1 {
-		return l.broken(err)
+	list(t, from)
+	err := l.audited(ctx, about(by, id, ""), func(tx *sql.Tx) error {
+		n, err := t.exec(ctx, tx)
+		if err == nil && n == 0 {
+			err = errUnmoved
+		}
+		return err
+	})
+	if !errors.Is(err, errUnmoved) {
+		return err
 	}
 	r, err := l.Replay(ctx, id)
 	if err != nil {

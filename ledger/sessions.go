@@ -25,7 +25,7 @@ func sessionFields(s *partners.Session) []any {
 // login of its person and writes by.
 func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
 	by.Target = s.PersonID
-	return l.atDoor().audited(ctx, by, func(tx *sql.Tx) error {
+	return l.atDoor().audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
 		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, micros(s.CreatedAt), false)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (
 // another's is NotFound, as is one that has ended.
 func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
 	by.Target = personID
-	return l.audited(ctx, by, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
 		if err != nil {
 			return fmt.Errorf("delete a session: %w", err)

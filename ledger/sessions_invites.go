@@ -25,7 +25,7 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 	if i.PersonID != "" {
 		by.Target = i.PersonID
 	}
-	return l.audited(ctx, by, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
 		if i.PersonID != "" {
 			if err := voidLinks(ctx, tx, i.PersonID); err != nil {
 				return err
@@ -84,7 +84,7 @@ func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners
 // another partner is NotFound.
 func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = id, partnerCode
-	return l.audited(ctx, by, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
 		if err != nil {
 			return fmt.Errorf("delete an invitation: %w", err)

@@ -106,7 +106,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 // is a Conflict.
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
-	err = l.audited(ctx, by, func(tx *sql.Tx) error {
+	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
 		admins, err := lockAdmins(ctx, tx, partnerCode, l.forUpdate)
 		if err != nil {
 			return err
