@@ -28,7 +28,9 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "ledgerhook")
-	if output, err := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as users have it
+	if output, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, output)
 		return 1
 	}

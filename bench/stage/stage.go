@@ -41,7 +41,9 @@ func Build() (remove func(), err error) {
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	binary = filepath.Join(dir, "ledgerhook")
-	if output, err := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as users have it, and as "make lint" has built it already
+	if output, err := build.CombinedOutput(); err != nil {
 		remove()
 		return nil, fmt.Errorf("build the program: %w\n%s", err, output)
 	}
