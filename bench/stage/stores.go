@@ -91,9 +91,9 @@ func StartPostgres(tb T) *Store {
 		"--encoding=UTF8", "--no-locale", "--no-sync").CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, output)
 	}
-	// On SIGQUIT its children end with it.
+	// On SIGQUIT its children end with it. The machine outlives it, and what was written with it: nothing is synced.
 	s := &Store{tb: tb, ready: "ready to accept connections", quit: syscall.SIGQUIT, command: func(port int) *exec.Cmd {
-		return run("postgres", "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+dir)
+		return run("postgres", "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+dir, "-c", "fsync=off")
 	}}
 	s.Start()
 	return s
