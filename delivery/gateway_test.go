@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// A pool that lost its server looks for it once more a second after its end.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+	goleak.VerifyTestMain(ledgertest.Lending{Tests: m}, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 // partnerCode is the one partner of these tests.

@@ -188,6 +188,7 @@ func (l tardy) Claim(ctx context.Context, t delivery.Ticket, workerID string) (d
 }
 
 func TestAClaimWhoseAnswerOutlivesTheLeaseIsLeftToOthers(t *testing.T) {
+	t.Parallel()
 	for name, heardAgain := range map[string]bool{"silent still": false, "heard again": true} {
 		t.Run(name, func(t *testing.T) {
 			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {

@@ -181,6 +181,7 @@ func (u *unreachable) Record(ctx context.Context, r delivery.Result) (bool, erro
 }
 
 func TestALedgerThatIsAwayStopsSendingUntilItIsBack(t *testing.T) {
+	t.Parallel()
 	const slots = 8
 	for _, test := range []struct {
 		name    string

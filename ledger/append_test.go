@@ -70,6 +70,7 @@ func TestOneKeyFiftyTimesAtOnceIsOneEvent(t *testing.T) {
 }
 
 func TestARepeatedEventIsAnsweredAsTheFirstTime(t *testing.T) {
+	t.Parallel()
 	// One that is sent to two endpoints, one that nobody takes, one that comes as a surprise.
 	events := map[string]delivery.NewEvent{
 		"sent":       keyed("sent", "tp_1", "Completed"),
@@ -145,6 +146,7 @@ func TestAKeyWithOtherContentIsAConflictThatNamesTheEvent(t *testing.T) {
 }
 
 func TestAStatusIsToldOnceUnlessItsKeySaysOtherwise(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name   string
 		events []delivery.NewEvent

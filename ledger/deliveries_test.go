@@ -38,6 +38,7 @@ func inState(t *testing.T, b *ledgertest.Bench, endpoint webhook.Endpoint, s web
 }
 
 func TestARetryOfAnUnfinishedDeliveryMakesItDueNow(t *testing.T) {
+	t.Parallel()
 	for _, s := range []webhook.State{webhook.Pending, webhook.Held, webhook.Queued, webhook.Sending} {
 		t.Run(string(s), func(t *testing.T) {
 			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
@@ -72,6 +73,7 @@ func TestARetryOfAnUnfinishedDeliveryMakesItDueNow(t *testing.T) {
 }
 
 func TestARetryOfAFinishedDeliveryIsANewOneOfTheSameEvent(t *testing.T) {
+	t.Parallel()
 	for _, s := range []webhook.State{webhook.Delivered, webhook.Exhausted, webhook.Cancelled} {
 		t.Run(string(s), func(t *testing.T) {
 			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {

@@ -237,6 +237,7 @@ func TestAnEndpointThatTakesNothingHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAReplayGetsOnBesideABacklogThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	for name, beside := range map[string]struct {
 		firstWait time.Duration
 		fails     bool

@@ -142,6 +142,7 @@ func TestRetriesWaitForTheirTime(t *testing.T) {
 }
 
 func TestWhatIsDueInAMomentTakesASlotOnlyWhileAnotherIsFree(t *testing.T) {
+	t.Parallel()
 	for _, free := range []int{1, 2} {
 		t.Run(map[int]string{1: "the last slot", 2: "two slots"}[free], func(t *testing.T) {
 			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
@@ -188,6 +189,7 @@ func TestADueRetryGetsTheSlotThatIsFreedFirst(t *testing.T) {
 }
 
 func TestWhatIsClosedIsHeldAndLeavesInOrderWhenItOpens(t *testing.T) {
+	t.Parallel()
 	type closing struct {
 		name        string
 		close, open func(t *testing.T, b *ledgertest.Bench, endpoint string)

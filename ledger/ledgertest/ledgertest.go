@@ -21,7 +21,8 @@ import (
 // Drivers names the databases that every promise of the ledger holds on.
 var Drivers = []string{"sqlite", "postgres"}
 
-// Each runs test once on each kind of database, with a migrated, empty ledger.
+// Each runs test once on each kind of database, with a migrated, empty ledger,
+// beside other tests.
 func Each(t *testing.T, test func(t *testing.T, b *Bench)) {
 	t.Helper()
 	each(t, New, test)
@@ -35,12 +36,20 @@ func EachFresh(t *testing.T, test func(t *testing.T, b *Bench)) {
 
 func each(t *testing.T, open func(*testing.T, string) *Bench, test func(t *testing.T, b *Bench)) {
 	t.Helper()
+	beside(t)
 	for _, driver := range Drivers {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			test(t, open(t, driver))
 		})
 	}
+}
+
+// beside is t.Parallel for a test that may have said so itself.
+func beside(t *testing.T) {
+	t.Helper()
+	defer func() { _ = recover() }()
+	t.Parallel()
 }
 
 // Bench is a ledger under test, the tickets it handed out and the options to

@@ -28,12 +28,18 @@ var pool struct {
 	failure []error
 }
 
-// Main runs a package's tests and lends them migrated ledgers one after the
+// Main runs a package's tests, see Lending.
+func Main(m *testing.M) { os.Exit(Lending{m}.Run()) }
+
+// Lending are a package's tests, which are lent migrated ledgers one after the
 // other: what a test leaves behind is deleted before the next one's turn.
 // Without it every test migrates a ledger of its own.
-func Main(m *testing.M) {
+type Lending struct{ Tests *testing.M }
+
+// Run runs the tests and returns their exit code.
+func (l Lending) Run() int {
 	pool.open = true
-	code := m.Run()
+	code := l.Tests.Run()
 	for _, s := range pool.all {
 		pool.failure = append(pool.failure, s.drop())
 	}
@@ -41,7 +47,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
-	os.Exit(code)
+	return code
 }
 
 // borrow returns the options of an empty, migrated ledger until the test ends.
