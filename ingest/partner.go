@@ -123,9 +123,20 @@ func (p *Partner) serve(w http.ResponseWriter, r *http.Request, op operation) er
 	answer, err := p.call(r, op)
 	p.Metrics.served(op.signed, began, err)
 	if err != nil {
+		noteRefusal(r.Context(), err)
 		return partnerError(err)
 	}
 	return web.WriteJSON(w, http.StatusOK, answer)
+}
+
+// noteRefusal puts the key of an error into the request's log event, and the
+// field that it is about: what a partner who asks for help is told.
+func noteRefusal(ctx context.Context, err error) {
+	web.Note(ctx, slog.String("error_code", resultOf(err)))
+	var e *orders.Error
+	if errors.As(err, &e) && e.Field != "" {
+		web.Note(ctx, slog.String("field", e.Field))
+	}
 }
 
 func (p *Partner) call(r *http.Request, op operation) (any, error) {
@@ -178,7 +189,7 @@ func fieldError(err error) error {
 	if !errors.As(err, &field) {
 		return err
 	}
-	e := &orders.Error{Key: orders.KeyInvalidField, Field: field.Field, Err: err}
+	e := &orders.Error{Key: orders.KeyInvalidField, Field: field.Field, Detail: field.Detail, Err: err}
 	switch {
 	case field.Reason == signer.Missing:
 		e.Key = orders.KeyMissingField

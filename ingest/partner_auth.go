@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"crypto/subtle"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"time"
 
@@ -48,6 +49,7 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 	}
 	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
 		p.Web.AuthFailed(partnerSurface, reasonSignature)
+		web.Note(ctx, slog.String("partner_tried", request.PartnerCode)) // 1 to 32 of A-Z a-z 0-9 _ -: ReadRequest takes no other
 		if ok, wait := p.Limiter.Allow(ctx, "signature:"+request.PartnerCode+":"+source, p.Terms.BadSignatureRate); !ok {
 			return call{}, rateLimited(wait)
 		}

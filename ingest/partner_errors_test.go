@@ -230,3 +230,20 @@ func (g *gate) isInMaintenance(t *testing.T, op string) {
 		t.Errorf("%s: no Retry-After", op)
 	}
 }
+
+// Who looks into the log for a partner that asks for help finds why, and under
+// which code it tried.
+func TestTheRequestsLogSaysWhyAndWhoTried(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, newBench(t))
+	g.refuse(t, key(orders.KeyAuthFailed), access, members{"partnerCode": "nobody"})
+	g.refuse(t, field(orders.KeyInvalidField, "partnerCode"), access, members{"partnerCode": "no body"})
+	for _, want := range []string{`"error_code":"AUTH_FAILED"`, `"partner_tried":"nobody"`, `"error_code":"INVALID_FIELD","field":"partnerCode"`} {
+		if !strings.Contains(g.log.text(), want) {
+			t.Errorf("no %s in %s", want, g.log.text())
+		}
+	}
+	if strings.Contains(g.log.text(), "no body") {
+		t.Error("the log holds what was sent")
+	}
+}

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -344,12 +345,20 @@ func checkRefusal(t testing.TB, op string, want orders.Error, lang string, got a
 			t.Errorf("%s: Retry-After %q", op, got.header.Get("Retry-After"))
 		}
 	}
-	shape := map[string]any{"error": want.Message(lang)}
-	if strings.HasPrefix(op, "auth/") {
-		shape = map[string]any{"success": false, "message": want.Message(lang), "data": nil, "errorCode": float64(want.Key.Code())}
-	}
 	var have map[string]any
 	err := json.Unmarshal(got.body, &have)
+	message := want.Message(lang)
+	if want.Key == orders.KeyInvalidField && want.Detail == "" { // then it says what would be right, in the same language
+		said, _ := cmp.Or(have["error"], have["message"]).(string)
+		if right, found := strings.CutPrefix(said, message+" "); !found || right == "" || strings.HasPrefix(right, "It ") != (lang == "en") {
+			t.Errorf("%s in %s does not say what would be right: %s", op, lang, got.body)
+		}
+		message = said
+	}
+	shape := map[string]any{"error": message}
+	if strings.HasPrefix(op, "auth/") {
+		shape = map[string]any{"success": false, "message": message, "data": nil, "errorCode": float64(want.Key.Code())}
+	}
 	if err != nil || !maps.Equal(have, shape) || got.status != want.Key.Status() || got.header.Get("X-Error-Code") != string(want.Key) {
 		t.Errorf("%s: answered %d %s %s, want %d %s %v (%v)", op, got.status, got.header.Get("X-Error-Code"), got.body, want.Key.Status(), want.Key, shape, err)
 	}

@@ -54,6 +54,7 @@ func (k Key) Code() int { return entryOf(k).Code }
 type Error struct {
 	Key      Key
 	Field    string // the name of a request field, "extendInfo.recipientType"
+	Detail   string // of KeyInvalidField: what would be right, in English, one of details
 	Value    string // as the partner sent it
 	Min, Max int64  // dong
 	Seconds  int    // until a new try makes sense
@@ -75,6 +76,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Message(lang string) string {
 	l := Language(lang)
 	text := entryOf(e.Key).in(l)
+	if e.Key == KeyInvalidField {
+		text += rightIn(e.Detail, l)
+	}
 	return strings.NewReplacer(
 		"{field}", e.Field,
 		"{value}", e.Value,

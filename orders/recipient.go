@@ -32,11 +32,11 @@ var accountFormat = regexp.MustCompile(`^[A-Za-z0-9]{1,19}$`)
 // without a recipient. Absent content becomes fallback.
 func (e ExtendInfo) transfer(banks *Banks, fallback string) (BankTransfer, error) {
 	if t := e.RecipientType; t != "" && t != RecipientAccount && t != RecipientCard {
-		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientType"}
+		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientType", Detail: "must be ACCOUNT, CARD or empty"}
 	}
 	invisible := func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 	if name := e.RecipientName; utf8.RuneCountInString(name) > maxRecipientName || strings.ContainsFunc(name, invisible) {
-		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientName"}
+		return BankTransfer{}, &Error{Key: KeyInvalidField, Field: "extendInfo.recipientName", Detail: "must be at most 100 visible characters"}
 	}
 	content := fallback
 	if e.TransferContent != "" {

@@ -3,10 +3,13 @@ package signer
 import (
 	"bytes"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -310,4 +313,45 @@ func FuzzParseKeys(f *testing.F) {
 			t.Fatalf("does not read back: %v", err)
 		}
 	})
+}
+
+// A partner who sends something else than its public key is told what that is
+// and what to do, whatever the mistake.
+func TestAWrongKeySaysWhatItIsAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	spki := readSigning(t).Keys["partner"].PublicSPKI
+	block, _ := pem.Decode([]byte(spki))
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := parsed.(*rsa.PublicKey)
+	pss := must(asn1.Marshal(struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Key       asn1.BitString
+	}{pkix.AlgorithmIdentifier{Algorithm: rsaPSS}, asn1.BitString{Bytes: x509.MarshalPKCS1PublicKey(key), BitLength: 8 * len(x509.MarshalPKCS1PublicKey(key))}}))
+	edwards := must(x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize))))
+	overJSON := strings.ToValidUTF8(string(block.Bytes), "\ufffd")
+	for _, c := range []struct{ name, text, found, todo string }{
+		{"OpenSSH", "ssh-rsa AAAAB3Nza eve@laptop\n", "OpenSSH", "ssh-keygen -e -m PKCS8"},
+		{"SSH2", "---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----", "SSH2", "ssh-keygen -i"},
+		{"DER", string(block.Bytes), "DER", "openssl pkey -inform DER"},
+		{"DER in JSON", overJSON, "DER", "openssl pkey -inform DER"},
+		{"base64 alone", base64.StdEncoding.EncodeToString(block.Bytes), "base64 alone", "-----BEGIN PUBLIC KEY-----"},
+		{"PSS", toPEM("PUBLIC KEY", pss), "RSA-PSS", "ledgerhook keygen"},
+		{"one line", strings.ReplaceAll(strings.TrimSpace(spki), "\n", " "), "one line", "put line ends"},
+		{"escaped", strings.ReplaceAll(spki, "\n", `\n`), `two characters \n`, "put real line ends"},
+		{"cut", spki[:len(spki)/2], "no END line", "send the whole file"},
+		{"changed", strings.Replace(spki, "M", "!", 1), "cannot be read", "as it was made"},
+		{"Ed25519", toPEM("PUBLIC KEY", edwards), "Ed25519", "ledgerhook keygen"},
+		{"PKCS#1 under the name of SPKI", toPEM("PUBLIC KEY", x509.MarshalPKCS1PublicKey(key)), "PKCS#1", "write RSA PUBLIC KEY"},
+		{"SPKI under the name of PKCS#1", toPEM("RSA PUBLIC KEY", block.Bytes), "SPKI", "write PUBLIC KEY"},
+		{"a certificate request", toPEM("CERTIFICATE REQUEST", block.Bytes), "certificate request", "openssl req"},
+		{"a short one", string(PublicPEM(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 1023, 1), E: 65537})), "1024 bits", "2048"},
+	} {
+		_, err := ParsePublicKey([]byte(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.found) || !strings.Contains(err.Error(), c.todo) {
+			t.Errorf("%s: %v; want it to say %q and %q", c.name, err, c.found, c.todo)
+		}
+	}
 }

@@ -56,12 +56,16 @@ func argumentName(cmd *cobra.Command, i int) string {
 // flagOf names the flag that sets a field of a request.
 var flagOf = map[string]string{
 	"ackMode": "ack-mode", "cursor": "cursor", "description": "description", "endpointId": "endpoint", "errorClass": "error",
-	"headers": "header", "idempotencyKey": "key", "maxInFlight": "max-in-flight", "name": "name", "network": "network", "partnerCode": "partner",
-	"price": "price", "publicKey": "public-key", "walletAddress": "wallet",
+	"headers": "header", "idempotencyKey": "key", "limit": "limit", "maxInFlight": "max-in-flight", "name": "name", "network": "network", "partnerCode": "partner",
+	"ordered": "ordered", "price": "price", "publicKey": "public-key", "walletAddress": "wallet",
 	"ratePerSecond": "rate", "rateLimit": "rate-limit", "reason": "reason", "reference": "reference", "replayId": "replay",
 	"since": "since", "state": "state", "statusCode": "code", "timeoutSeconds": "timeout", "until": "until", "url": "url",
 	"webhookType": "type", "webhookTypes": "types",
 }
+
+// argumentOf names the argument that sets a field of a request, in the words of
+// the command's usage.
+var argumentOf = map[string]string{"partnerCode": "CODE", "crypto": "CRYPTO"}
 
 // blameFlags makes a refusal of what flags of cmd say an error of the command
 // line, which names the flags instead of the request's fields.
@@ -75,12 +79,14 @@ func blameFlags(cmd *cobra.Command, err error) error {
 		field := e.Pointer + e.Parameter
 		name, part, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(field, "/filter"), "/"), "/")
 		flag := flagOf[name]
-		if !cmd.Flags().Changed(flag) {
-			continue
-		}
 		says := "--" + flag + " " + e.Detail
-		if flag == "header" {
-			says = "--header " + part + " " + e.Detail
+		switch argument := argumentOf[name]; {
+		case argument != "" && slices.Contains(strings.Fields(cmd.Use), argument):
+			says = argument + " " + e.Detail
+		case !cmd.Flags().Changed(flag):
+			continue
+		case flag == "header":
+			says = "--" + flag + " " + part + " " + e.Detail
 		}
 		text, blamed = strings.Replace(text, field+" "+e.Detail, says, 1), true
 	}

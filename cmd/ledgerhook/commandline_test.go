@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,6 +87,10 @@ func TestARefusalOfWhatAFlagSaysNamesTheFlag(t *testing.T) {
 		}
 		return []string{fmt.Sprintf(`400 {"detail":%q,"errors":[%s]}`, strings.Join(details, "; "), strings.Join(errors, ","))}
 	}
+	keyFile := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(keyFile, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		path, args string
 		refusal    []string
@@ -94,6 +100,11 @@ func TestARefusalOfWhatAFlagSaysNamesTheFlag(t *testing.T) {
 		{"GET /internal/v1/deliveries", "deliveries list --state foo", refusal("state", "must be one of [held]"), exitUsage, "--state must be one of [held]"},
 		{"GET /internal/v1/deliveries", "deliveries list --code 9", refusal("statusCode", "must be from 100"), exitUsage, "--code must be from 100"},
 		{"GET /internal/v1/partners", "partner list --cursor foo", refusal("cursor", "must be the nextCursor"), exitUsage, "--cursor must be the nextCursor"},
+		{"POST /internal/v1/partners", "partner create acme --public-key KEYFILE", refusal("/publicKey", "there is no PEM block"), exitUsage, "--public-key there is no PEM block"},
+		{"POST /internal/v1/partners", "partner create a.b --public-key KEYFILE --name x", refusal("/partnerCode", "must be short", "/name", "must be printable"), exitUsage, "CODE must be short; --name must be printable"},
+		{"POST /internal/v1/partners/acme/rotate-key", "partner rotate-key acme --public-key KEYFILE", refusal("/publicKey", "has 1024 bits"), exitUsage, "--public-key has 1024 bits"},
+		{"PUT /internal/v1/rates/usdt", "rate set usdt --price 0 --network a --wallet b", refusal("/crypto", "must be A-Z", "/price", "must be above 0", "/network", "must be short", "/walletAddress", "must be short"),
+			exitUsage, "CRYPTO must be A-Z; --price must be above 0; --network must be short; --wallet must be short"},
 		{"POST /internal/v1/replays", "replay preview --type Foo", refusal("/filter/webhookType", "must be known"), exitUsage, "--type must be known"},
 		{"POST /internal/v1/replays", "replay start --partner p --reason x --rate 2000", refusal("/ratePerSecond", "must be 1 to 1000"), exitUsage, "--rate must be 1 to 1000"},
 		{"POST /internal/v1/replays", "replay start --partner p --reason x", refusal("/filter", "must match"), exitFailed, "/filter must match"},
@@ -104,7 +115,7 @@ func TestARefusalOfWhatAFlagSaysNamesTheFlag(t *testing.T) {
 		{"POST /internal/v1/events", "send acme --type TopupCard --data -", refusal("/data/state", "is required"), exitFailed, "/data/state is required"},
 	} {
 		s := newServer(t, map[string][]string{test.path: test.refusal})
-		got := run(t, s.env(), "{}", strings.Fields(test.args)...)
+		got := run(t, s.env(), "{}", strings.Fields(strings.Replace(test.args, "KEYFILE", keyFile, 1))...)
 		if want := "ledgerhook: " + test.says + "\n"; got.code != test.code || got.errors != want {
 			t.Errorf("%s: exit code %d and %q, want %d and %q", test.args, got.code, got.errors, test.code, want)
 		}
