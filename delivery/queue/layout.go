@@ -21,8 +21,7 @@ func key(shard, part string) string { return "asynq:{" + shard + "}:" + part }
 // clears what is left of them, in one step: a task that moves on between two
 // looks would seem to be nowhere. A task is held if it stands where its state
 // says, and an active one as long as the server that fetched it renews its
-// lease: until it missed two turns, since a lease runs much longer than it is
-// renewed. The oldest pending tasks are at the list's end.
+// lease; see lostAfter. The oldest pending tasks are at the list's end.
 var lostScript = redis.NewScript(`
 local pending, active, lease, scheduled, retry, archived = unpack(KEYS)
 local prefix, renewed = ARGV[1], tonumber(ARGV[2])
@@ -50,13 +49,6 @@ for i = 3, #ARGV do
 	end
 end
 return lost`)
-
-// How asynq keeps leases: it gives and renews them for leaseTime, every
-// leaseRenewal.
-const (
-	leaseTime    = 30 * time.Second
-	leaseRenewal = 5 * time.Second
-)
 
 // lostBatch keeps a run of the script, during which Redis does nothing else, short.
 const lostBatch = 250
@@ -88,7 +80,7 @@ func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Tic
 	for _, part := range []string{"pending", "active", "lease", "scheduled", "retry", "archived"} {
 		keys = append(keys, key(shard, part))
 	}
-	renewed := time.Now().Add(leaseTime - 2*leaseRenewal - time.Second).Unix()
+	renewed := float64(time.Now().Add(leaseTime-lostAfter).UnixMilli()) / 1000
 	for batch := range slices.Chunk(tickets, lostBatch) {
 		args := []any{key(shard, "t:"), renewed}
 		for _, t := range batch {

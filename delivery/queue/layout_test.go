@@ -185,7 +185,7 @@ var damages = []damage{
 	}},
 	{"active with a lease that nobody renewed", func(t *testing.T, q *Queue, ticket delivery.Ticket) {
 		enqueue(t, q, ticket)
-		fetchOnly(t, q, ticket, time.Now().Add(17*time.Second)) // of 30 s
+		fetchOnly(t, q, ticket, time.Now().Add(25*time.Second)) // of 30 s
 	}},
 	{"archived", func(t *testing.T, q *Queue, ticket delivery.Ticket) {
 		enqueue(t, q, ticket)

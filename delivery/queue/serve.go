@@ -41,6 +41,7 @@ const (
 // Servers fetch tickets and call their handler, one server a shard.
 type Servers struct {
 	servers []*asynq.Server
+	letGo   context.CancelFunc // of the leases
 }
 
 // Serve starts fetching for w. At most slots tickets are handled at once, spread
@@ -53,7 +54,10 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 	if q.embedded != nil {
 		poll = pollEmbedded
 	}
-	s := &Servers{}
+	held := newHolder(q.redis)
+	holding, letGo := context.WithCancel(context.WithoutCancel(ctx))
+	go held.run(holding)
+	s := &Servers{letGo: letGo}
 	for _, shard := range q.shards {
 		server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 			Concurrency:              q.SlotsPerShard(slots),
@@ -69,6 +73,7 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 			if err != nil {
 				return nil // not ours; the reconciler would have sent ours again
 			}
+			defer held.hold(shard, taskID(ticket))()
 			if !w.Ready(ctx, passOnAfter) {
 				q.passOn(ctx, shard, task)
 				w.Ready(ctx, keptAfter)
@@ -113,4 +118,5 @@ func (s *Servers) Shutdown() {
 	for range s.servers {
 		<-done
 	}
+	s.letGo()
 }

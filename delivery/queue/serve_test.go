@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue/queuetest"
 )
@@ -251,4 +253,36 @@ func TestAWorkerThatIsNotReadyLeavesTheQueueToOthers(t *testing.T) {
 	if n := cutOff.taken.Load(); n != slots {
 		t.Errorf("the worker that was not ready took %d tickets, want those of its %d slots", n, slots)
 	}
+}
+
+func TestWhoHasFetchedATicketRenewsItsLease(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		fetched, done := newTicket(), newTicket()
+		enqueue(t, q, fetched)
+		fetchOnly(t, q, fetched, time.Now().Add(10*time.Second))
+		h := newHolder(q.redis)
+		letGo := h.hold(q.ShardOf(fetched.EndpointID), taskID(fetched))
+		h.hold(q.ShardOf(done.EndpointID), taskID(done))
+		lease := func(ticket delivery.Ticket) float64 {
+			return q.redis.ZScore(t.Context(), key(q.ShardOf(ticket.EndpointID), "lease"), taskID(ticket)).Val()
+		}
+		h.renew()
+		if ends := lease(fetched); ends < float64(time.Now().Add(20*time.Second).Unix()) {
+			t.Errorf("the lease ends at %.0f, now it is %d", ends, time.Now().Unix())
+		}
+		if found := lost(t, q, fetched); len(found) > 0 {
+			t.Error("a ticket whose lease was renewed is found lost")
+		}
+		if ends := lease(done); ends != 0 {
+			t.Errorf("a task that is done has a lease to %.0f", ends)
+		}
+		letGo()
+		alter(t, q, func(ctx context.Context, shard, id string) redis.Cmder {
+			return q.redis.ZAdd(ctx, key(shard, "lease"), redis.Z{Score: float64(time.Now().Add(10 * time.Second).Unix()), Member: id})
+		}, fetched)
+		h.renew()
+		if found := lost(t, q, fetched); len(found) != 1 {
+			t.Error("a ticket that was let go is held on to")
+		}
+	})
 }
