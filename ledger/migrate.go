@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -53,23 +54,43 @@ func Migrate(ctx context.Context, o Options) (applied int, err error) {
 }
 
 // Migrations lists the steps of the schema and when the database had each. It
-// changes nothing: an embedded database that is not there yet is not made.
+// changes nothing: an embedded database that is not there yet is not made, and
+// one that a server holds is only read.
 func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
 	if o.DatabaseURL == "" {
-		if _, err := os.Stat(filepath.Join(o.DataDir, "ledger.db")); errors.Is(err, fs.ErrNotExist) {
-			return pendingSteps("migrations/" + sqliteDriver)
-		}
+		return sqliteSteps(ctx, filepath.Join(o.DataDir, "ledger.db"))
 	}
-	err = withProvider(ctx, o, func(l *Ledger, p *goose.Provider) error {
-		known, err := l.migrated(ctx)
-		if err != nil {
-			return err
-		}
-		for _, source := range p.ListSources() {
-			steps = append(steps, Migration{source.Version, source.Path, known[source.Version]})
-		}
-		return nil
+	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
+		steps, err = l.steps(ctx)
+		return err
 	})
+	return steps, err
+}
+
+func sqliteSteps(ctx context.Context, path string) (steps []Migration, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return pendingSteps("migrations/" + sqliteDriver)
+	}
+	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=ro&_pragma=busy_timeout(5000)"}
+	db, err := sql.Open("sqlite", file.String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	l := &Ledger{dialect: dialect{driver: sqliteDriver, place: path}, read: pool{DB: db}}
+	return l.steps(ctx)
+}
+
+// steps are this program's, with the time at which the database had each.
+func (l *Ledger) steps(ctx context.Context) ([]Migration, error) {
+	known, err := l.migrated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := pendingSteps("migrations/" + l.driver)
+	for i := range steps {
+		steps[i].AppliedAt = known[steps[i].Version]
+	}
 	return steps, err
 }
 

@@ -336,3 +336,15 @@ func TestToListTheStepsMakesNoEmbeddedDatabase(t *testing.T) {
 	}
 	same(t, "steps", before, after)
 }
+
+// The steps are listed beside a running server, too, which holds the data
+// directory.
+func TestTheStepsAreListedBesideAServer(t *testing.T) {
+	t.Parallel()
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		steps, err := ledger.Migrations(t.Context(), b.Options)
+		if err != nil || len(steps) == 0 || steps[len(steps)-1].AppliedAt.IsZero() {
+			t.Errorf("%+v, %v", steps, err)
+		}
+	})
+}

@@ -60,7 +60,7 @@ With neither, nothing is verified and every POST is answered as told.`,
 			return c.receive(cmd.Context(), addr, r, p)
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", ":9000", "where to listen")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:9000", "where to listen; :9000 takes other machines, too")
 	cmd.Flags().StringVar(&keyFile, "public-key", "", "the gateway's public key, a PEM file")
 	cmd.Flags().StringArrayVar(&secrets, "secret", nil, "a webhook secret, whsec_…; may be given more than once")
 	cmd.Flags().IntVar(&answer.Status, "status", answer.Status, "the status code to answer")
