@@ -55,3 +55,16 @@ func TestTheDocumentationListsEveryError(t *testing.T) {
 		t.Error("the table of errors in interface.md is not that of the catalogue: run go test ./docs -update")
 	}
 }
+
+// A strict lint wants every operation to say what lets its caller in.
+func TestBothDocumentsSayWhatLetsACallerIn(t *testing.T) {
+	for _, file := range []string{"openapi-partner.yaml", "openapi-internal.yaml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "\nsecurity:") {
+			t.Errorf("%s has no security of its own", file)
+		}
+	}
+}
