@@ -32,7 +32,7 @@ func (s *surface) receiverAdvice(ctx context.Context, q *request, endpointID str
 // what stands in them.
 var storedTexts = sayingsOf(
 	words("attempt %s of %s, the answer asked to wait %s"), words("attempt %s of %s, %s after the last"),
-	words("all %s attempts of the schedule are used"), words("a test is sent once"), words("the attempt's outcome is unknown: sent again at once"),
+	words("all %s attempts of the schedule are used"), words("a test is sent once"), words("the attempt's outcome is unknown: sent again at once"), words("sent again at once on a new connection"),
 	words("cancelled by an operator"), words("cancelled by the partner"), words("its endpoint was removed"), words("expired"),
 	words("the endpoint answered 410 Gone twice in a row"), words("no delivery has succeeded for 5 days and %s have failed"),
 	words("%s of the newest %s deliveries fail"),

@@ -23,7 +23,7 @@ func TestStoredSentencesAreTranslated(t *testing.T) {
 	retried.ResponseHeaders = nil
 	for _, sentence := range []string{
 		reason(failed, false), reason(retried, false), reason(last, false), reason(failed, true), reason(webhook.Attempt{Outcome: webhook.OutcomeUnknown}, false),
-		"30 of the newest 50 deliveries fail",
+		"30 of the newest 50 deliveries fail", "sent again at once on a new connection",
 	} {
 		for _, locale := range locales {
 			q := &request{Locale: locale}

@@ -29,6 +29,7 @@ var adviceTexts = texts{
 		"lần thử %s trên %s, phản hồi yêu cầu chờ %s", "第 %s 次尝试，共 %s 次，响应要求等待 %s"},
 	"a test is sent once": {"thông báo thử chỉ gửi một lần", "测试只发送一次"},
 	"the attempt's outcome is unknown: sent again at once": {"không rõ kết quả lần thử: gửi lại ngay", "尝试结果未知：立即重新发送"},
+	"sent again at once on a new connection":               {"gửi lại ngay trên một kết nối mới", "立即在新连接上重新发送"},
 	"cancelled by an operator":                             {"người vận hành đã hủy", "由运维人员取消"},
 	"cancelled by the partner":                             {"đối tác đã hủy", "由合作伙伴取消"},
 	"the endpoint answered 410 Gone twice in a row":        {"điểm nhận trả lời 410 Gone hai lần liên tiếp", "端点连续两次响应 410 Gone"},

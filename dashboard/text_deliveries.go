@@ -50,6 +50,7 @@ var deliveriesTexts = texts{
 	"certificate lasts %s": {"chứng chỉ còn hạn %s", "证书剩余 %s"}, "Signing key": {"Khóa ký", "签名密钥"},
 	"Answer": {"Phản hồi", "响应"}, "There was no answer.": {"Không có phản hồi.", "没有响应。"}, "Body": {"Nội dung", "正文"},
 	"Not text: %s, byte by byte.": {"Không phải văn bản: %s, từng byte.", "非文本：%s，逐字节显示。"}, "The answer was longer; its beginning is kept.": {"Phản hồi dài hơn; phần đầu được giữ lại.", "响应更长；仅保留开头部分。"},
+	"There were more headers; 8 KiB of them are kept.": {"Có nhiều tiêu đề hơn; 8 KiB trong số đó được giữ lại.", "响应头更多；仅保留其中 8 KiB。"},
 	"Payload": {"Dữ liệu gửi", "负载"}, "shown without its signature": {"hiển thị không kèm chữ ký", "显示时不含签名"}, "The bytes as they are sent": {"Các byte đúng như khi gửi", "实际发送的字节"},
 	"The event is past its retention and gone.":     {"Sự kiện đã hết thời hạn lưu giữ.", "事件已超过保留期限并被删除。"},
 	"Compared with the last delivered of this type": {"So với lượt gửi thành công gần nhất cùng loại", "与最近送达的同类型投递比较"},

@@ -41,16 +41,17 @@ func Decide(p webhook.RetryPolicy, job Job, a webhook.Attempt, now time.Time) Ve
 	}
 	asked := retryAfter(a, now)
 	v := Verdict{State: webhook.Exhausted, EndpointPause: min(asked, longestEndpointPause)}
-	wait, ok := p.Wait(a.Number)
+	step := a.Number - job.Delivery.Repeats // of the schedule
+	wait, ok := p.Wait(step)
 	if !ok {
 		v.Reason = fmt.Sprintf("all %d attempts of the schedule are used", p.Attempts())
 		return v
 	}
 	v.State, v.NextAt = webhook.Pending, now.Add(wait)
-	v.Reason = fmt.Sprintf("attempt %d of %d, %s after the last", a.Number+1, p.Attempts(), wait.Round(100*time.Millisecond))
+	v.Reason = fmt.Sprintf("attempt %d of %d, %s after the last", step+1, p.Attempts(), wait.Round(100*time.Millisecond))
 	if asked > wait {
 		v.NextAt, v.AskedByReceiver = now.Add(asked), true
-		v.Reason = fmt.Sprintf("attempt %d of %d, the answer asked to wait %s", a.Number+1, p.Attempts(), asked.Round(time.Second))
+		v.Reason = fmt.Sprintf("attempt %d of %d, the answer asked to wait %s", step+1, p.Attempts(), asked.Round(time.Second))
 	}
 	return v
 }

@@ -60,6 +60,19 @@ func TestWhatFollowsFromAnAttempt(t *testing.T) {
 	}
 }
 
+// What a reused connection lost is no step of the schedule.
+func TestARepeatIsNoStepOfTheSchedule(t *testing.T) {
+	now := time.Now()
+	job := delivery.Job{Delivery: webhook.Delivery{Repeats: 2}}
+	v := delivery.Decide(schedule, job, webhook.Attempt{Outcome: webhook.OutcomeFailed, Number: 3}, now)
+	if v.State != webhook.Pending || !strings.HasPrefix(v.Reason, "attempt 2 of 14") || !about(v.NextAt.Sub(now), 5*time.Second) {
+		t.Errorf("%s after %s: %s", v.State, v.NextAt.Sub(now), v.Reason)
+	}
+	if v = delivery.Decide(schedule, job, webhook.Attempt{Outcome: webhook.OutcomeFailed, Number: 16}, now); v.State != webhook.Exhausted {
+		t.Errorf("after the last step: %+v", v)
+	}
+}
+
 // about reports whether a wait is within the jitter of what it should be.
 func about(wait, want time.Duration) bool {
 	return math.Abs(float64(wait-want)) <= webhook.Jitter*float64(want)+1

@@ -58,14 +58,19 @@ func NewWorker(o WorkerOptions) *Worker {
 }
 
 // Deliver is the way of every delivery. It claims t's delivery, sends it once,
-// decides what follows and records both.
+// decides what follows and records both. What a reused connection lost is sent
+// again at once.
 func (w *Worker) Deliver(ctx context.Context, t Ticket) {
 	job, ok := w.claim(ctx, t)
 	if !ok {
 		return
 	}
 	defer w.land(job)
-	attempt := w.attempt(ctx, job)
+	attempt, lost := w.attempt(ctx, job)
+	if lost {
+		job.repeat(attempt)
+		attempt, _ = w.attempt(ctx, job)
+	}
 	verdict := Decide(w.policy, job, attempt, time.Now())
 	w.record(ctx, job, attempt, verdict)
 }
@@ -131,9 +136,10 @@ func (w *Worker) Ready(ctx context.Context, limit time.Duration) bool {
 
 const readyPause = 200 * time.Millisecond
 
-// attempt sends the job once. Whatever happens is the attempt's outcome, even
-// a fault of ours that this job alone brings about.
-func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
+// attempt sends the job once and reports whether a reused connection lost it.
+// Whatever happens is the attempt's outcome, even a fault of ours that this job
+// alone brings about.
+func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost bool) {
 	a = webhook.Attempt{
 		ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: job.Delivery.ID, Number: job.Delivery.Attempts,
 		Trigger: job.Trigger, StartedAt: time.Now().UTC(), KeyID: job.Event.KeyID, Worker: w.id,
@@ -148,25 +154,26 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt) {
 	if err != nil {
 		w.log.Error("a delivery could not be composed", "delivery", a.DeliveryID, "error", err)
 		a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway could not compose the message"
-		return a
+		return a, false
 	}
-	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: job.Timeout, AckBody: job.AckMode == webhook.AckBody})
+	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: job.Timeout,
+		AckBody: job.AckMode == webhook.AckBody, Fresh: job.Lost != nil})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
 	a.PeerIP, a.TLSVersion, a.TLSNotAfter = r.PeerIP, r.TLSVersion, r.TLSNotAfter
 	a.Outcome, a.StatusCode, a.ErrorClass, a.ErrorDetail = r.Outcome, r.StatusCode, r.ErrorClass, r.ErrorDetail
-	a.RequestHeaders, a.ResponseHeaders = mask(header), r.ResponseHeaders
+	a.RequestHeaders, a.ResponseHeaders, a.HeadersCut = mask(header), r.ResponseHeaders, r.HeadersCut
 	if r.ErrorClass == webhook.ErrorBlocked {
 		w.metrics.blocked.WithLabelValues(string(r.BlockedReason)).Inc()
 	}
 	a.ResponseBody, a.Truncated, a.BodyCut = r.ResponseBody, r.Truncated, r.BodyCut
-	return a
+	return a, r.Lost
 }
 
 // record writes what happened, even while the process is stopping: it was
 // sent, so it must be known. As long as the ledger does not take it the worker
 // claims nothing new.
 func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdict) {
-	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Verdict: v,
+	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Lost: job.Lost, Verdict: v,
 		Trip: w.judges.Observe(job.Delivery.EndpointID, job.BreakerEpoch, a), BreakerEpoch: job.BreakerEpoch}
 	counted, err := w.ledger.Record(context.WithoutCancel(ctx), result)
 	if err != nil {
@@ -179,6 +186,14 @@ func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdi
 		w.log.Warn("an attempt came too late: its delivery was given up meanwhile, and is sent again", "delivery", a.DeliveryID, "number", a.Number)
 		return
 	}
+	if job.Lost != nil {
+		w.tell(job, *job.Lost, Verdict{State: webhook.Sending})
+	}
+	w.tell(job, a, v)
+}
+
+// tell counts and logs a recorded attempt.
+func (w *Worker) tell(job Job, a webhook.Attempt, v Verdict) {
 	w.metrics.attempted(job, a, v)
 	w.log.Info("attempt", "delivery", a.DeliveryID, "event", job.Event.ID, "partner", job.Event.PartnerCode,
 		"webhook_type", string(job.Event.Type), "number", a.Number, "trigger", string(a.Trigger), "outcome", string(a.Outcome),

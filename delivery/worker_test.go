@@ -266,6 +266,45 @@ func TestAPanicIsAFailedAttemptLikeAnyOther(t *testing.T) {
 	})
 }
 
+// TestWhatAReusedConnectionLostIsSentAgainAtOnce lets the receiver close the
+// connection of the second event's first request, which it has read, and then
+// fail: with two attempts in the schedule there is a third one none the less.
+func TestWhatAReusedConnectionLostIsSentAgainAtOnce(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{waits: make([]time.Duration, 2)})
+		partner := receive(t, func(_ context.Context, n int) int {
+			switch n {
+			case 2:
+				panic(http.ErrAbortHandler)
+			case 3:
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		})
+		g.endpoint(t, partner.URL)
+		g.run(t, parts{})
+		g.waitState(t, g.append(t, webhook.CreateCard).DeliveryIDs[0], webhook.Delivered)
+		d, attempts := g.waitState(t, g.append(t, webhook.TopupCard).DeliveryIDs[0], webhook.Delivered)
+		if len(attempts) != 3 || d.Repeats != 1 {
+			t.Fatalf("%d attempts, %d of them repeats: %+v", len(attempts), d.Repeats, attempts)
+		}
+		if lost := attempts[0]; lost.Outcome != webhook.OutcomeFailed || lost.ErrorClass != webhook.ErrorReset ||
+			!strings.Contains(lost.NextReason, "at once on a new connection") || lost.NextAt.After(attempts[1].StartedAt) {
+			t.Errorf("lost: %+v", lost)
+		}
+		if again := attempts[1]; again.StatusCode != 500 || again.Trigger != webhook.TriggerFirst || !strings.HasPrefix(again.NextReason, "attempt 2 of 2") {
+			t.Errorf("again: %+v", again)
+		}
+		for i, want := range []string{"1", "1", "2", "3"} {
+			if got := partner.requests()[i].header.Get("Ledgerhook-Attempt"); got != want {
+				t.Errorf("request %d says it is attempt %s, want %s", i+1, got, want)
+			}
+		}
+		eventually(t, "every attempt is counted", func() bool { return g.metric(t, "ledgerhook_delivery_attempts_total") == 4 })
+		g.CheckWindows(t)
+	})
+}
+
 func TestAnEndpointsOwnTimeLimitEndsItsAttempts(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		g := start(t, b, setup{})

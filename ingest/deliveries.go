@@ -85,6 +85,7 @@ type attemptItem struct {
 	ResponseBodyBase64 []byte              `json:"responseBodyBase64"` // the same bytes
 	Truncated          bool                `json:"truncated"`
 	IsUTF8             bool                `json:"isUtf8"`
+	HeadersTruncated   bool                `json:"headersTruncated"`
 	KeyID              string              `json:"keyId"`
 	Worker             string              `json:"worker"`
 	NextAttemptAt      web.Time            `json:"nextAttemptAt"`
@@ -114,7 +115,7 @@ func showAttempt(a webhook.Attempt) attemptItem {
 		PeerIP: orNull(a.PeerIP), Outcome: string(a.Outcome), StatusCode: a.StatusCode, ErrorClass: orNull(a.ErrorClass),
 		ErrorDetail: orNull(a.ErrorDetail), RequestHeaders: a.RequestHeaders, ResponseHeaders: a.ResponseHeaders,
 		ResponseBodyBase64: append([]byte{}, a.ResponseBody...), Truncated: a.Truncated, IsUTF8: utf8.Valid(a.ResponseBody), KeyID: a.KeyID,
-		Worker: a.Worker, NextAttemptAt: web.Time(a.NextAt), NextAttemptReason: orNull(a.NextReason),
+		HeadersTruncated: a.HeadersCut, Worker: a.Worker, NextAttemptAt: web.Time(a.NextAt), NextAttemptReason: orNull(a.NextReason),
 	}
 	if a.TLSVersion != "" || !a.TLSNotAfter.IsZero() {
 		item.TLS = &tlsItem{a.TLSVersion, web.Time(a.TLSNotAfter)}

@@ -145,7 +145,7 @@ func TestAnAttemptReadsBackAsItWasRecorded(t *testing.T) {
 				FirstByte: 4 * time.Second, Total: time.Minute},
 			PeerIP: "192.0.2.1", TLSVersion: "TLS 1.3", TLSNotAfter: at.Add(day), RequestHeaders: map[string][]string{"A": {"1", "2"}},
 			Outcome: webhook.OutcomeFailed, StatusCode: 503, ErrorClass: webhook.ErrorHTTP5xx, ErrorDetail: "a\x00b\xff",
-			ResponseHeaders: map[string][]string{"B": {"\x00\xff"}}, ResponseBody: []byte("\x00\xff\xfe"), Truncated: true, KeyID: "key_1", Worker: worker,
+			ResponseHeaders: map[string][]string{"B": {"\x00\xff"}}, ResponseBody: []byte("\x00\xff\xfe"), Truncated: true, HeadersCut: true, KeyID: "key_1", Worker: worker,
 		}, retryAt(at.Add(time.Hour)))
 		r.Attempt.StartedAt = at
 		if err := tryRecord(t, b.Ledger, r); err != nil {

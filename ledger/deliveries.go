@@ -15,7 +15,7 @@ import (
 
 const placedColumns = `d.id, d.event_id, d.endpoint_id, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
 	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
-	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
+	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
 	COALESCE(w.partner_disabled, $1), COALESCE(w.removed, $1), COALESCE(w.breaker, 'closed'), w.open_until, w.not_before,
 	COALESCE(w.rate_every, 0), w.rate_next`
 

@@ -154,7 +154,7 @@ type funnelDelivery struct {
 // funnelDeliveries lists the partner's newest FunnelSample deliveries of every
 // trigger, newest first.
 func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
-	t := new(text).add("SELECT id, event_id, state, attempts, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
+	t := new(text).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
 	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
 		var d funnelDelivery

@@ -72,7 +72,7 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 	t := new(text).add(`UPDATE deliveries SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
 		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
-		last_us = v.column12, last_at = ?, generation = generation + 1, queued_at = NULL,
+		last_us = v.column12, last_at = ?, attempts = attempts + v.column14, repeats = repeats + v.column14, generation = generation + 1, queued_at = NULL,
 		lane = CASE WHEN replay_of <> '' OR lane = 3 AND v.column13 THEN lane ELSE ? END, next_trigger = ? FROM `, micros(b.now), laneRetry, string(webhook.TriggerRetry))
 	t.table(len(ordered), func(i int) []any {
 		r := ordered[i]
@@ -86,9 +86,12 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 		if state == webhook.Pending {
 			due, finished, reason = micros(r.Verdict.NextAt), 0, ""
 		}
-		a := r.Attempt
+		a, repeats := r.Attempt, 0
+		if r.Lost != nil {
+			repeats = 1
+		}
 		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
-			micros(a.StartedAt), a.Phases.Total.Microseconds(), w != nil && w.Ordered}
+			micros(a.StartedAt), a.Phases.Total.Microseconds(), w != nil && w.Ordered, repeats}
 	})
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'sending'
 		RETURNING id, trigger, partner_code, subject, lane`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
@@ -119,6 +122,9 @@ func (b *batch) settle(w *window, r *recordOp) {
 		return
 	}
 	b.count(r.partner, factAttempt+string(r.Attempt.Outcome), 1)
+	if r.Lost != nil {
+		b.count(r.partner, factAttempt+string(r.Lost.Outcome), 1)
+	}
 	if pause := b.now.Add(r.Verdict.EndpointPause); r.Verdict.EndpointPause > 0 && pause.After(w.NotBefore) {
 		w.NotBefore = pause
 	}
@@ -176,23 +182,29 @@ func (b *batch) observe(w *window, r *recordOp) {
 // attemptColumns are what attemptFields reads.
 const attemptColumns = `delivery_id, number, id, trigger, started_at, dns_us, connect_us, tls_us, first_byte_us, total_us,
 	peer_ip, tls_version, tls_not_after, request_headers, outcome, status_code, error_class, error_detail, response_headers,
-	response_body, truncated, key_id, worker_id, next_at, next_reason`
+	response_body, truncated, key_id, worker_id, next_at, next_reason, headers_cut`
 
 func attemptFields(a *webhook.Attempt) []any {
 	return []any{&a.DeliveryID, &a.Number, &a.ID, &a.Trigger, timeColumn{&a.StartedAt}, microsColumn{&a.Phases.DNS},
 		microsColumn{&a.Phases.Connect}, microsColumn{&a.Phases.TLS}, microsColumn{&a.Phases.FirstByte}, microsColumn{&a.Phases.Total},
 		&a.PeerIP, &a.TLSVersion, timeColumn{&a.TLSNotAfter}, headerColumn{&a.RequestHeaders}, &a.Outcome, &a.StatusCode,
 		&a.ErrorClass, &a.ErrorDetail, headerColumn{&a.ResponseHeaders}, &a.ResponseBody, &a.Truncated, &a.KeyID, &a.Worker,
-		timeColumn{&a.NextAt}, &a.NextReason}
+		timeColumn{&a.NextAt}, &a.NextReason, &a.HeadersCut}
 }
 
 // insertAttempts writes the attempts that the fence let through.
 func (b *batch) insertAttempts(ctx context.Context) error {
-	var counted []*recordOp
+	var counted []webhook.Attempt
 	for _, op := range b.records {
-		if op.record.counted {
-			counted = append(counted, op.record)
+		r := op.record
+		if !r.counted {
+			continue
 		}
+		if r.Lost != nil {
+			counted = append(counted, *r.Lost)
+		}
+		r.Attempt.DeliveryID, r.Attempt.NextAt, r.Attempt.NextReason = r.DeliveryID, r.Verdict.NextAt, r.Verdict.Reason
+		counted = append(counted, r.Attempt)
 	}
 	for group := range slices.Chunk(counted, statementRows) {
 		if err := b.insertSomeAttempts(ctx, group); err != nil {
@@ -202,15 +214,15 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 	return nil
 }
 
-func (b *batch) insertSomeAttempts(ctx context.Context, counted []*recordOp) error {
+func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attempt) error {
 	t := new(text).add("INSERT INTO attempts (" + attemptColumns + ") VALUES ")
 	t.rows(len(counted), func(i int) []any {
-		r, a := counted[i], counted[i].Attempt
-		return []any{r.DeliveryID, a.Number, a.ID, string(a.Trigger), micros(a.StartedAt), a.Phases.DNS.Microseconds(),
+		a := counted[i]
+		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), micros(a.StartedAt), a.Phases.DNS.Microseconds(),
 			a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(), a.Phases.FirstByte.Microseconds(), a.Phases.Total.Microseconds(),
 			a.PeerIP, a.TLSVersion, micros(a.TLSNotAfter), headerBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
 			string(a.ErrorClass), cleanText(a.ErrorDetail), headerBytes(a.ResponseHeaders), bytesOrEmpty(a.ResponseBody), a.Truncated,
-			a.KeyID, a.Worker, micros(r.Verdict.NextAt), r.Verdict.Reason}
+			a.KeyID, a.Worker, micros(a.NextAt), a.NextReason, a.HeadersCut}
 	})
 	if _, err := t.exec(ctx, b.tx); err != nil {
 		return fmt.Errorf("insert attempts: %w", err)

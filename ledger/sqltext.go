@@ -17,7 +17,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// statementRows is how many rows of up to 25 values one statement takes:
+// statementRows is how many rows of up to 26 values one statement takes:
 // SQLite has 32,766 placeholders.
 const statementRows = 1000
 

@@ -114,6 +114,7 @@ type Delivery struct {
 	Reason      string // why a final delivery ended as it did, for cancelled ones
 	Generation  int64  // fences claims and records: only the newest one counts
 	Attempts    int    // attempts begun
+	Repeats     int    // of these: made again at once since a reused connection lost them, outside the schedule
 	Trigger     Trigger
 	ReplayOf    string    // the delivery this one repeats
 	DueAt       time.Time // pending only; zero: as soon as there is room
@@ -183,10 +184,11 @@ type Attempt struct {
 	StatusCode      int // 0: no complete status line and headers
 	ErrorClass      ErrorClass
 	ErrorDetail     string
-	ResponseHeaders map[string][]string
-	ResponseBody    []byte // at most MaxKeptBody bytes, as they came
-	Truncated       bool   // the answer's body was longer, or was not read to its end
-	BodyCut         bool   // the answer's body was still coming when its time was up; for the record alone, not kept
+	ResponseHeaders map[string][]string // at most MaxKeptHeaders bytes
+	HeadersCut      bool                // the answer had more of them
+	ResponseBody    []byte              // at most MaxKeptBody bytes, as they came
+	Truncated       bool                // the answer's body was longer, or was not read to its end
+	BodyCut         bool                // the answer's body was still coming when its time was up; for the record alone, not kept
 	KeyID           string
 	Worker          string
 
@@ -196,6 +198,10 @@ type Attempt struct {
 
 // MaxKeptBody is how many bytes of a response body an attempt keeps.
 const MaxKeptBody = 16 << 10
+
+// MaxKeptHeaders is how many bytes of an answer's headers an attempt keeps,
+// names and values together.
+const MaxKeptHeaders = 8 << 10
 
 // Phases are the times an attempt took. A phase that did not happen is 0.
 type Phases struct {

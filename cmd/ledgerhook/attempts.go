@@ -25,6 +25,7 @@ type attemptItem struct {
 	ResponseBody    string              `json:"responseBody"`
 	ResponseBase64  string              `json:"responseBodyBase64"`
 	Truncated       bool                `json:"truncated"`
+	HeadersCut      bool                `json:"headersTruncated"`
 	NextAttemptAt   time.Time           `json:"nextAttemptAt"`
 	NextReason      string              `json:"nextAttemptReason"`
 }
@@ -85,6 +86,9 @@ func (c *cli) showAnswer(a attemptItem, ended bool) error {
 	}
 	if err := t.flush(); err != nil {
 		return err
+	}
+	if a.HeadersCut {
+		c.say("there were more headers; 8 KiB of them are kept")
 	}
 	body := a.ResponseBody
 	if raw, err := base64.StdEncoding.DecodeString(a.ResponseBase64); err == nil && body == "" {

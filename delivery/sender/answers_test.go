@@ -68,6 +68,20 @@ func cut(t *testing.T, r Result) {
 	}
 }
 
+// headersAre holds that the headers are cut or whole, that 8 KiB of them are
+// kept at most, and how many bytes of one are.
+func headersAre(cut bool, name string, length int) func(*testing.T, Result) {
+	return func(t *testing.T, r Result) {
+		kept := 0
+		for name, values := range r.ResponseHeaders {
+			kept += len(values)*len(name) + len(strings.Join(values, ""))
+		}
+		if got := len(r.ResponseHeaders.Get(name)); r.HeadersCut != cut || kept > webhook.MaxKeptHeaders || got != length {
+			t.Errorf("%d bytes of headers are kept, %d of %s, cut=%t", kept, got, name, r.HeadersCut)
+		}
+	}
+}
+
 const short = 300 * time.Millisecond
 
 var (
@@ -84,6 +98,12 @@ var answerTests = []answerTest{
 	{name: "200", serve: keep(ok), outcome: delivered, status: 200, check: bodyIs("ok")},
 	{name: "204", serve: keep("HTTP/1.1 204 No Content\r\n\r\n"), outcome: delivered, status: 204, check: bodyIs("")},
 	{name: "299", serve: reply(plainAnswer("299 Fine", "")), outcome: delivered, status: 299},
+	{name: "headers of 8 KiB", serve: reply("HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", webhook.MaxKeptHeaders-3) + "\r\n\r\n"), outcome: delivered, status: 200,
+		check: headersAre(false, "X-A", webhook.MaxKeptHeaders-3)},
+	{name: "headers of 8 KiB and a byte", serve: reply("HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", webhook.MaxKeptHeaders-2) + "\r\n\r\n"), outcome: delivered, status: 200,
+		check: headersAre(true, "X-A", webhook.MaxKeptHeaders-3)},
+	{name: "headers of 60 KiB before the one that counts", serve: reply("HTTP/1.1 503 x\r\n" + strings.Repeat("A: "+strings.Repeat("a", 1021)+"\r\n", 60) + "Retry-After: 9\r\n\r\n"),
+		outcome: failed, class: webhook.ErrorHTTP5xx, status: 503, check: headersAre(true, "Retry-After", 1)},
 	{name: "400", serve: reply(plainAnswer("400 Bad", "why")), outcome: failed, class: webhook.ErrorHTTP4xx, status: 400,
 		detail: "answered 400 Bad Request", check: bodyIs("why")},
 	{name: "410", serve: reply(plainAnswer("410 Gone", "")), outcome: failed, class: webhook.ErrorHTTP4xx, status: 410},

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +34,9 @@ type Result struct {
 	TLSVersion  string    // "TLS 1.3"; empty without TLS
 	TLSNotAfter time.Time // when the receiver's certificate expires, also if it was refused
 
+	// Lost: a reused connection ended without a byte of an answer. The request
+	// is to be sent again at once, Fresh.
+	Lost       bool
 	Outcome    webhook.Outcome
 	StatusCode int                // 0: no complete status line and headers
 	ErrorClass webhook.ErrorClass // empty unless Outcome is failed
@@ -42,10 +47,11 @@ type Result struct {
 	// BlockedReason is the guard's rule behind ErrorBlocked.
 	BlockedReason guard.Reason
 
-	ResponseHeaders http.Header
-	ResponseBody    []byte // the first 16 KiB, as they came
-	Truncated       bool   // the body was longer, or was not read to its end
-	BodyCut         bool   // the body was still coming when its time was up
+	ResponseHeaders http.Header // those that something follows from, then the others by name, up to 8 KiB
+	HeadersCut      bool        // there were more
+	ResponseBody    []byte      // the first 16 KiB, as they came
+	Truncated       bool        // the body was longer, or was not read to its end
+	BodyCut         bool        // the body was still coming when its time was up
 }
 
 // judge fills r from an answer whose headers are complete and reads its body.
@@ -54,7 +60,7 @@ type Result struct {
 func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
 	defer resp.Body.Close()
 	r.StatusCode = resp.StatusCode
-	r.ResponseHeaders = resp.Header
+	r.keepHeaders(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the bare connection, of no protocol that was asked for.
 		r.Outcome, r.ErrorClass = webhook.OutcomeFailed, webhook.ErrorProtocol
@@ -80,6 +86,29 @@ func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
 	default:
 		r.ErrorClass = webhook.ErrorProtocol
 		r.ErrorDetail += ", which is no final status of HTTP"
+	}
+}
+
+// weighty headers are kept before all others, because something follows from them.
+var weighty = []string{"Retry-After", "Location", "Content-Type"}
+
+// keepHeaders keeps 8 KiB of h. The value that does not fit is cut, and what
+// comes after it left out.
+func (r *Result) keepHeaders(h http.Header) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(h)), func(name string) bool { return slices.Contains(weighty, name) })
+	r.ResponseHeaders = http.Header{}
+	room := webhook.MaxKeptHeaders
+	for _, name := range slices.Concat(weighty, names) {
+		for _, value := range h[name] {
+			if room -= len(name); room < 0 || r.HeadersCut {
+				r.HeadersCut = true
+				return
+			}
+			kept := value[:min(len(value), room)]
+			room -= len(kept)
+			r.HeadersCut = len(kept) < len(value)
+			r.ResponseHeaders[name] = append(r.ResponseHeaders[name], kept)
+		}
 	}
 }
 
@@ -126,6 +155,14 @@ func (r *Result) judgeAck(ctx context.Context, body []byte, note string) {
 // stopped says that the attempt was cut off by its caller.
 func (r *Result) stopped() {
 	r.Outcome, r.ErrorDetail = webhook.OutcomeUnknown, "stopped before the answer was complete"
+}
+
+// lost says that a reused connection took the request and ended: the receiver
+// had most likely closed it before.
+func (r *Result) lost() {
+	r.Lost = true
+	r.Outcome, r.ErrorClass = webhook.OutcomeFailed, webhook.ErrorReset
+	r.ErrorDetail = "the reused connection was closed before an answer came"
 }
 
 // redirect says where resp points and what to do about it.

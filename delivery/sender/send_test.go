@@ -94,57 +94,6 @@ func TestAMachineWithoutMeansDoesNotBlameTheReceiver(t *testing.T) {
 	}
 }
 
-// TestNothingIsResentWithoutARecord is the rule that a reused connection which
-// dies under a request costs that attempt and starts no other.
-func TestNothingIsResentWithoutARecord(t *testing.T) {
-	for name, die := range map[string]handler{"closed": reply(""), "reset": reset("")} {
-		for _, header := range []http.Header{nil, {"Idempotency-Key": {"x"}}} {
-			t.Run(fmt.Sprintf("%s with %v", name, header), func(t *testing.T) {
-				first := true
-				target := receive(t, nil, func(c net.Conn, r *http.Request) bool {
-					if first {
-						first = false
-						return keep(ok)(c, r)
-					}
-					return die(c, r)
-				})
-				s := newSender(t, Options{})
-				if r := send(t, s, target.url); r.Outcome != delivered {
-					t.Fatalf("first: %+v", r)
-				}
-				r := s.Send(t.Context(), Request{URL: target.url, Header: header, Body: body})
-				if r.Outcome != failed || r.ErrorClass != webhook.ErrorReset {
-					t.Errorf("second: %s %q (%s), want failed reset", r.Outcome, r.ErrorClass, r.ErrorDetail)
-				}
-				if reqs, conns := target.requests.Load(), target.conns.Load(); reqs != 2 || conns != 1 {
-					t.Errorf("the receiver saw %d requests on %d connections, want 2 on 1", reqs, conns)
-				}
-			})
-		}
-	}
-}
-
-// TestAReceiverThatClosesAsWeSend lets the receiver close every connection
-// just when the next request may be leaving on it.
-func TestAReceiverThatClosesAsWeSend(t *testing.T) {
-	target := receive(t, nil, reply(ok))
-	s := newSender(t, Options{})
-	const attempts = 200
-	var arrived int64
-	for range attempts {
-		r := send(t, s, target.url)
-		switch {
-		case r.Outcome == delivered:
-			arrived++
-		case r.ErrorClass != webhook.ErrorReset:
-			t.Fatalf("got %s %q (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail)
-		}
-	}
-	if n := target.requests.Load(); n != arrived {
-		t.Errorf("the receiver saw %d requests, the sender says %d of %d", n, arrived, attempts)
-	}
-}
-
 func TestACallerThatStopsLeavesTheOutcomeUnknown(t *testing.T) {
 	shutdown := errors.New("shutting down")
 	for _, stage := range []string{"before the dial", "in the handshake", "before the answer"} {

@@ -2,8 +2,9 @@
 // and tells what came of it.
 //
 // Whatever the receiver does is a fact to record and never an error. The
-// package follows no redirect, repeats nothing by itself and bounds time and
-// memory against any answer (delivery rules "Success", "Timeouts", "Response").
+// package follows no redirect, repeats nothing of which a byte was written and
+// bounds time and memory against any answer (delivery rules "Success",
+// "Timeouts", "Response", "Reused connections").
 package sender
 
 import (
@@ -61,6 +62,9 @@ type Request struct {
 	// body): a 2xx whose body is not whole, over 64 KiB, no JSON or says
 	// "success": false is a failure of class bad_ack.
 	AckBody bool
+	// Fresh asks for a new connection, because a reused one ended without an
+	// answer.
+	Fresh bool
 }
 
 // Sender sends attempts over shared connections. It is safe for concurrent use.
@@ -70,6 +74,8 @@ type Sender struct {
 	// plain may dial the allowed networks only. It is a transport of its own
 	// because a dial does not say which scheme it is for.
 	plain *http.Transport
+	// The same without a pool: every request gets a new connection.
+	freshTLS, freshPlain *http.Transport
 }
 
 // New returns a Sender. Close it when it is no longer used.
@@ -78,11 +84,29 @@ func New(o Options) *Sender {
 	setDefault(&o.TLSTimeout, DefaultTLSTimeout)
 	setDefault(&o.Timeout, DefaultTimeout)
 	setDefault(&o.BodyTimeout, DefaultBodyTimeout)
-	return &Sender{
+	s := &Sender{
 		opts:  o,
 		tls:   newTransport(o, o.Guard.Control),
 		plain: newTransport(o, o.Guard.ControlPlain),
 	}
+	s.freshTLS, s.freshPlain = s.tls.Clone(), s.plain.Clone()
+	s.freshTLS.MaxIdleConnsPerHost, s.freshPlain.MaxIdleConnsPerHost = -1, -1
+	return s
+}
+
+// transport is the one for URLs of scheme; nil: there is none.
+func (s *Sender) transport(scheme string, fresh bool) *http.Transport {
+	switch {
+	case scheme == "https" && fresh:
+		return s.freshTLS
+	case scheme == "https":
+		return s.tls
+	case scheme == "http" && fresh:
+		return s.freshPlain
+	case scheme == "http":
+		return s.plain
+	}
+	return nil
 }
 
 func setDefault(d *time.Duration, v time.Duration) {
@@ -96,13 +120,16 @@ func setDefault(d *time.Duration, v time.Duration) {
 // It takes no proxy from the environment and neither asks for nor expands
 // compressed answers.
 func newTransport(o Options, control func(network, address string, c syscall.RawConn) error) *http.Transport {
-	dialer := &net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, Control: control}
+	d := dialer{
+		tcp:     net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, Control: control},
+		tls:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+		timeout: o.TLSTimeout,
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
-		TLSHandshakeTimeout:    o.TLSTimeout,
+		DialContext:            d.dial,
+		DialTLSContext:         d.dialTLS,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true,
 		Protocols:              protocols,
@@ -131,7 +158,11 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 	defer stop(nil)
 
 	var res Result
-	resp, err := s.post(httptrace.WithClientTrace(attempt, t.hooks()), r)
+	resp, err := s.post(attempt, t, r)
+	if err != nil && attempt.Err() == nil && t.unused() {
+		t, r.Fresh = &timeline{start: t.start}, true
+		resp, err = s.post(attempt, t, r)
+	}
 	switch {
 	case err == nil:
 		if !r.AckBody || resp.StatusCode/100 != 2 {
@@ -140,6 +171,8 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 		res.judge(ctx, resp, r.AckBody)
 	case stoppedBy(ctx, err):
 		res.stopped()
+	case attempt.Err() == nil && t.lost():
+		res.lost()
 	default:
 		s.fail(&res, err, t.reached(), r)
 	}
@@ -156,11 +189,11 @@ func stoppedBy(ctx context.Context, err error) bool {
 // post returns the answer's status and headers, with its body still to be read
 // and closed. It goes to the transport directly: a client would follow
 // redirects and put the URL into its errors.
-func (s *Sender) post(ctx context.Context, r Request) (*http.Response, error) {
+func (s *Sender) post(ctx context.Context, t *timeline, r Request) (*http.Response, error) {
 	if len(r.Body) == 0 {
 		return nil, errors.New("a notification needs a body")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, t.hooks()), http.MethodPost, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, errors.New("the endpoint's URL cannot be read")
 	}
@@ -171,11 +204,14 @@ func (s *Sender) post(ctx context.Context, r Request) (*http.Response, error) {
 	// With a body that cannot be read again, net/http cannot resend the
 	// request when it finds a reused connection closed.
 	req.GetBody = nil
-	switch req.URL.Scheme {
-	case "https":
-		return s.tls.RoundTrip(req)
-	case "http":
-		return s.plain.RoundTrip(req)
+	transport := s.transport(req.URL.Scheme, r.Fresh)
+	if transport == nil {
+		return nil, fmt.Errorf("the endpoint's URL has the scheme %q, not https", req.URL.Scheme)
 	}
-	return nil, fmt.Errorf("the endpoint's URL has the scheme %q, not https", req.URL.Scheme)
+	resp, err := transport.RoundTrip(req)
+	if err == nil && t.leftover() {
+		resp.Body.Close()
+		return nil, errLeftover
+	}
+	return resp, err
 }

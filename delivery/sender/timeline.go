@@ -34,6 +34,8 @@ type timeline struct {
 	stage             stage
 	dns, connect, tls span
 	wrote, firstByte  time.Time
+	conn              *conn // once there is one
+	reused, left      bool  // the connection; and what it had left was read for an answer
 	peer              netip.Addr
 	tlsVersion        string
 	notAfter          time.Time
@@ -109,10 +111,12 @@ func (t *timeline) gotConn(info httptrace.GotConnInfo) {
 	if info.Reused {
 		t.dns, t.connect, t.tls = span{}, span{}, span{}
 	}
-	if tcp, ok := info.Conn.RemoteAddr().(*net.TCPAddr); ok {
+	t.conn, t.reused = info.Conn.(*conn), info.Reused
+	t.conn.begin(t.reused)
+	if tcp, ok := t.conn.RemoteAddr().(*net.TCPAddr); ok {
 		t.peer = tcp.AddrPort().Addr().Unmap()
 	}
-	if secure, ok := info.Conn.(*tls.Conn); ok {
+	if secure, ok := t.conn.Conn.(*tls.Conn); ok {
 		state := secure.ConnectionState()
 		t.tlsVersion = tls.VersionName(state.Version)
 		if len(state.PeerCertificates) > 0 {
@@ -130,8 +134,36 @@ func (t *timeline) sent() {
 func (t *timeline) gotFirstByte() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.reused && t.conn.silent() { // it was read before, with the last answer
+		t.left = true
+		t.conn.Close()
+		return
+	}
 	t.stage = answering
 	t.firstByte = time.Now()
+}
+
+// unused reports whether the attempt got a reused connection and could not
+// write a byte to it.
+func (t *timeline) unused() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reused && t.conn.untouched()
+}
+
+// lost reports whether the attempt got a reused connection and no byte of an
+// answer.
+func (t *timeline) lost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reused && t.stage < answering
+}
+
+// leftover reports whether what was read for the answer was none.
+func (t *timeline) leftover() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.left
 }
 
 func (t *timeline) reached() stage {
