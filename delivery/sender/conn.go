@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http/httptrace"
@@ -30,6 +31,8 @@ type conn struct {
 	head    []byte // the first bytes of its answer, up to the status
 	blank   bool   // the line of the headers that is being read is empty so far
 	inBody  bool   // the headers have ended
+
+	asked chan error // takes how reading ended; nil unless the receiver asked for a client certificate
 }
 
 // begin prepares c for a request.
@@ -45,10 +48,26 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.began = true
 	c.mu.Unlock()
 	n, err := c.Conn.Write(p)
+	if err != nil && c.asked != nil {
+		err = c.refusal(err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.written = c.written || n > 0
 	return n, err
+}
+
+// refusal is how reading ended on a connection that cannot be written to any
+// more: a receiver says why before it closes. It waits a second at most.
+func (c *conn) refusal(written error) error {
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	select {
+	case read := <-c.asked:
+		return read
+	case <-late.C:
+		return written
+	}
 }
 
 // Read ends the connection with the headers of an answer that has no body:
@@ -56,6 +75,13 @@ func (c *conn) Write(p []byte) (int, error) {
 // connection back for others before it comes.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if err != nil && c.asked != nil {
+		err = fmt.Errorf("%w: %w", errAsked, err)
+		select {
+		case c.asked <- err:
+		default:
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n > 0 && c.reused && !c.began {
@@ -139,6 +165,11 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	}
 	conf := d.tls.Clone()
 	conf.ServerName, _, _ = net.SplitHostPort(address)
+	asked := false
+	conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		asked = true
+		return new(tls.Certificate), nil // none
+	}
 	secure := tls.Client(tcp, conf)
 	trace := httptrace.ContextClientTrace(ctx)
 	trace.TLSHandshakeStart()
@@ -148,7 +179,14 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	trace.TLSHandshakeDone(tls.ConnectionState{}, err)
 	if err != nil {
 		tcp.Close()
+		if asked {
+			err = fmt.Errorf("%w: %w", errAsked, err)
+		}
 		return nil, err
 	}
-	return &conn{Conn: secure}, nil
+	c := &conn{Conn: secure}
+	if asked {
+		c.asked = make(chan error, 1)
+	}
+	return c, nil
 }

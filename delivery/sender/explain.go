@@ -47,7 +47,7 @@ func (s *Sender) explain(err error, at stage, r Request) (webhook.ErrorClass, st
 		return webhook.ErrorInternal, "nothing was sent: " + inWords(err)
 	case at == dialling || at == connecting:
 		return webhook.ErrorConnect, explainConnect(err)
-	case at == securing:
+	case at == securing || at == waiting && alertOf(err) != "":
 		return webhook.ErrorTLS, explainTLS(err)
 	case at == waiting:
 		return webhook.ErrorReset, "the connection was closed before an answer came"
@@ -124,16 +124,36 @@ func explainConnect(err error) string {
 	return "could not connect"
 }
 
+// errAsked marks the end of a TLS session in which the receiver had asked for
+// the sender's certificate.
+var errAsked = errors.New("the receiver asked for a client certificate")
+
+// alertOf is why the receiver ended the TLS session, in the words of its alert;
+// empty if it sent none. TLS 1.3 lets it do so after the handshake.
+func alertOf(err error) string {
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		return ""
+	}
+	return strings.TrimPrefix(op.Err.Error(), "tls: ")
+}
+
 func explainTLS(err error) string {
 	var refused *tls.CertificateVerificationError
-	var alert tls.AlertError
 	var record tls.RecordHeaderError
+	alert := alertOf(err)
 	switch {
+	case alert != "" && errors.Is(err, errAsked):
+		return "the receiver asks for a client certificate, which the gateway does not have: let it check the signature instead (" + alert + ")"
+	case alert == "protocol version not supported" || strings.Contains(err.Error(), "unsupported protocol version"):
+		return "the receiver and the gateway have no TLS version in common: let it speak 1.2 or newer"
+	case alert != "":
+		return "the receiver ended the TLS session: " + alert
 	case errors.As(err, &record):
 		return "the receiver does not speak TLS on this port"
 	case errors.As(err, &refused):
 		return "the certificate was refused: " + clean(strings.TrimPrefix(refused.Err.Error(), "x509: "), maxDetail/2)
-	case isClosed(err) && !errors.As(err, &alert):
+	case isClosed(err):
 		return "the connection was closed during the TLS handshake"
 	}
 	return "the TLS handshake failed: " + inWords(err)

@@ -111,3 +111,30 @@ func TestABrokenHandshakeSaysSo(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatTheReceiverSaysOfTheHandshakeIsTold lets the receiver end it with an
+// alert, which TLS 1.3 lets it send when the sender takes it for done.
+func TestWhatTheReceiverSaysOfTheHandshakeIsTold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		conf   func(*tls.Config)
+		detail string
+	}{
+		"a client certificate, TLS 1.3": {func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }, "asks for a client certificate, which the gateway does not have: let it check the signature instead (certificate required)"},
+		"a client certificate, TLS 1.2": {func(c *tls.Config) { c.ClientAuth, c.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12 }, "asks for a client certificate, which the gateway does not have: let it check the signature instead ("},
+		"TLS 1.1 only":                  {func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, "no TLS version in common: let it speak 1.2 or newer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAuthority(t)
+			conf := a.serverConfig(t, inAnHour())
+			tt.conf(conf)
+			target := receive(t, conf, keep(ok))
+			r := newSender(t, Options{RootCAs: a.pool}).Send(t.Context(), Request{URL: target.url, Body: make([]byte, 256<<10), Timeout: 10 * time.Second})
+			if r.Outcome != failed || r.ErrorClass != webhook.ErrorTLS || !strings.Contains(r.ErrorDetail, tt.detail) || r.StatusCode != 0 {
+				t.Errorf("got %s %q (%s), want failed tls with %q", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.detail)
+			}
+			checkFit(t, r)
+		})
+	}
+}
