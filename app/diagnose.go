@@ -114,7 +114,7 @@ func (d *diagnosis) egress(ctx context.Context, l *ledger.Ledger) {
 	judge := guard.New(d.cfg.AllowCIDRs)
 	var wrong []string
 	for _, u := range urls {
-		if err := judge.CheckURL(ctx, u, net.DefaultResolver); err != nil {
+		if _, err := judge.CheckURL(ctx, u, net.DefaultResolver); err != nil {
 			wrong = append(wrong, u+": "+strings.TrimPrefix(err.Error(), "/url "))
 		}
 	}

@@ -294,8 +294,10 @@ func (s *surface) keepEndpoint(w http.ResponseWriter, r *http.Request, q *reques
 	f.typed(r.PostForm)
 	q.Path = f.page()
 	wrong := f.change(q, &e)
-	if err := s.Guard.CheckURL(r.Context(), f.URL.Value, s.Resolver); err != nil {
+	if tidy, err := s.Guard.CheckURL(r.Context(), f.URL.Value, s.Resolver); err != nil {
 		wrong = append(wrong, fieldsOf(err)...)
+	} else {
+		f.URL.Value, e.URL = tidy, tidy
 	}
 	if len(wrong) > 0 {
 		f.refuse(q, wrong)

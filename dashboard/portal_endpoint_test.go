@@ -236,7 +236,7 @@ func TestWhatCannotBeSavedIsSaidBesideItsField(t *testing.T) {
 		{"url", "https://10.0.0.1/", "not by an address", "không phải địa chỉ"},
 		{"url", "https://0x7f.1/", "octal or hexadecimal", "thập lục phân"},
 		{"url", "https://[::1]/", "not by an address", "không phải địa chỉ"},
-		{"url", "https://db.internal/", "db.internal is a private name", "db.internal là tên nội bộ"},
+		{"url", "https://db.internal/", "no public DNS serves names that end in .internal", "không DNS công cộng nào phục vụ tên kết thúc bằng .internal"},
 		{"url", "https://intranet/", "with a dot", "có dấu chấm"},
 		{"url", "https://u:p@partner.example.com/", "user name or password", "tên người dùng hoặc mật khẩu"},
 		{"url", "https://partner.example.com/#x", "fragment", "phần sau dấu #"},

@@ -22,11 +22,11 @@ var sayings = sayingsOf(
 	words("must not hold a fragment: take out the # and what follows it"),
 	words("must use a port from 1 to 65535"),
 	words("must use port 443 or 8443"),
-	words("must name its host by a valid DNS name: letters, digits and hyphens between dots, 63 characters per part and 253 in all at most, no dot at the end"),
+	words("must name its host by a valid DNS name: letters, digits and hyphens between dots, 63 characters per part and 253 in all at most"),
 	words("must name its host by a DNS name, not by an address in a short, octal or hexadecimal form"),
 	words("must name its host by a DNS name, not by an address"),
 	words("must name its host by a full DNS name with a dot, like partner.example.com"),
-	words("must name a host on the public internet: %s is a private name"),
+	words("must name a host on the public internet: no public DNS serves names that end in %s"),
 	words("must resolve to public addresses only: %s resolves to %s"),
 	// With custom headers.
 	words("must have names of at most %s letters, digits and hyphens"),

@@ -121,10 +121,11 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 	if err := a.apply(request, &e); err != nil {
 		return err
 	}
-	if err := a.Guard.CheckURL(r.Context(), e.URL, a.Resolver); err != nil {
+	var err error
+	if e.URL, err = a.Guard.CheckURL(r.Context(), e.URL, a.Resolver); err != nil {
 		return err
 	}
-	e, err := a.Endpoints.CreateEndpoint(r.Context(), e, by("endpoint.create", e.PartnerCode))
+	e, err = a.Endpoints.CreateEndpoint(r.Context(), e, by("endpoint.create", e.PartnerCode))
 	if err != nil {
 		return err
 	}
@@ -175,9 +176,11 @@ func (a *Internal) patchEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if request.URL != nil {
-		if err := a.Guard.CheckURL(r.Context(), *request.URL, a.Resolver); err != nil {
+		tidy, err := a.Guard.CheckURL(r.Context(), *request.URL, a.Resolver)
+		if err != nil {
 			return err
 		}
+		request.URL = &tidy
 	}
 	return a.changeEndpoint(w, r, "endpoint.change", func(e *webhook.Endpoint) error { return a.apply(request, e) })
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -24,8 +25,13 @@ const lookupTimeout = 3 * time.Second
 var dnsName = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
 
 // privateDomains never name a host on the public internet, whatever the local
-// resolver answers (RFC 6761, 6762, 7686, 8375 and ICANN's .internal).
-var privateDomains = []string{"localhost", "local", "internal", "home.arpa", "onion", "invalid"}
+// resolver answers: special-use names (RFC 6761, 6762, 7686, 8375, 9476 and
+// ICANN's .internal), names that ICANN keeps out of the root because private
+// networks use them, and those of clusters and of their habits.
+var privateDomains = []string{
+	"localhost", "local", "internal", "home.arpa", "onion", "invalid", "test", "example", "alt",
+	"corp", "home", "mail", "lan", "intranet", "private", "localdomain", "svc", "cluster", "consul",
+}
 
 // Resolver looks names up; *net.Resolver is one. network is "ip".
 type Resolver interface {
@@ -46,17 +52,59 @@ type target struct {
 // the address it dials. A name whose addresses are all in the allowed networks
 // may use http and any port, and so may a literal address in them.
 //
-// The error is a KindInvalid *webhook.Error about "/url" that says what would
-// be right.
-func (g *Guard) CheckURL(ctx context.Context, rawURL string, resolver Resolver) error {
+// It returns the URL as Tidy makes it, which is the one to keep. The error is a
+// KindInvalid *webhook.Error about "/url" that says what would be right.
+func (g *Guard) CheckURL(ctx context.Context, rawURL string, resolver Resolver) (string, error) {
+	rawURL = Tidy(rawURL)
 	t, wrong := parseTarget(rawURL)
 	if wrong == "" {
 		wrong = g.checkTarget(ctx, t, resolver)
 	}
 	if wrong != "" {
-		return webhook.Invalid("/url", wrong)
+		return "", webhook.Invalid("/url", wrong)
 	}
-	return nil
+	return rawURL, nil
+}
+
+// Tidy is rawURL as it is sent: without blanks around it and without the root's
+// dot after the host, the query encoded. What is encoded already stays as it is,
+// and so does a text that is no URL.
+func Tidy(rawURL string) string {
+	rawURL = strings.TrimSpace(rawURL)
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" || strings.Contains(rawURL, "#") {
+		return rawURL
+	}
+	before, query, found := strings.Cut(rawURL, "?")
+	if host := strings.TrimSuffix(u.Hostname(), "."); host != u.Hostname() && host != "" {
+		before = strings.Replace(before, "//"+u.Hostname(), "//"+host, 1)
+	}
+	if found {
+		before += "?" + encodeQuery(query)
+	}
+	return before
+}
+
+// encodeQuery encodes what RFC 3986 does not let stand in a query. Square
+// brackets stay, as they do in a path: too many receivers rely on them.
+func encodeQuery(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		c := query[i]
+		encoded := c == '%' && i+2 < len(query) && isHex(query[i+1]) && isHex(query[i+2])
+		if encoded || isAlphanumeric(c) || strings.IndexByte("-._~!$&'()*+,;=:@/?[]", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
+
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // checkTarget returns what is wrong with t, or "".
@@ -116,7 +164,7 @@ func parseTarget(rawURL string) (t target, wrong string) {
 	switch {
 	case err != nil || strings.HasSuffix(t.name, "."):
 		return t, "must name its host by a valid DNS name: letters, digits and hyphens between dots, " +
-			"63 characters per part and 253 in all at most, no dot at the end"
+			"63 characters per part and 253 in all at most"
 	case endsInNumber(t.name):
 		return t, "must name its host by a DNS name, not by an address in a short, octal or hexadecimal form"
 	}
@@ -133,10 +181,11 @@ func (t target) wrongInPublic() string {
 		return "must use port 443 or 8443"
 	case !strings.Contains(t.name, "."):
 		return "must name its host by a full DNS name with a dot, like partner.example.com"
-	case slices.ContainsFunc(privateDomains, func(d string) bool {
-		return t.name == d || strings.HasSuffix(t.name, "."+d)
-	}):
-		return "must name a host on the public internet: " + t.name + " is a private name"
+	}
+	for _, d := range privateDomains {
+		if strings.HasSuffix(t.name, "."+d) {
+			return "must name a host on the public internet: no public DNS serves names that end in ." + d
+		}
 	}
 	return ""
 }

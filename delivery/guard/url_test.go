@@ -45,7 +45,7 @@ func TestRegistrationWithAllowedNetworks(t *testing.T) {
 		{"ftp://receiver/hook", answer{inside}, "https://"},
 		{"http://0x7f.1/hook", answer{inside}, "hexadecimal"},
 	} {
-		checkWrong(t, tt.url, g.CheckURL(t.Context(), tt.url, tt.at), tt.want)
+		checkWrong(t, tt.url, check(t, g, tt.url, tt.at), tt.want)
 	}
 }
 
@@ -61,7 +61,18 @@ func TestTheErrorSaysWhatWouldBeRight(t *testing.T) {
 		"https://8.8.8.8/":                     "DNS name",
 		"https://127.1/":                       "octal",
 		"https://a_b.example.com/":             "letters, digits and hyphens",
-		"https://partner.example.com./":        "no dot at the end",
+		"https://partner.example.com../":       "valid DNS name",
+		"https://payments.default.svc/":        "names that end in .svc",
+		"https://kube.svc.cluster.local/":      "names that end in .local",
+		"https://erp.corp/":                    "names that end in .corp",
+		"https://nas.LAN./":                    "names that end in .lan",
+		"https://a.intranet/":                  "names that end in .intranet",
+		"https://a.home/":                      "names that end in .home",
+		"https://router.home.arpa/":            "names that end in .home.arpa",
+		"https://a.test/":                      "names that end in .test",
+		"https://a.example/":                   "names that end in .example",
+		"https://x.localdomain/":               "names that end in .localdomain",
+		"https://127.0.0.1./":                  "not by an address",
 		"https://u:p@partner.example.com/":     "custom header",
 		"https://partner.example.com/#x":       "fragment",
 		"https://e.com/" + text(MaxURL):        "2048 bytes",
@@ -69,7 +80,30 @@ func TestTheErrorSaysWhatWouldBeRight(t *testing.T) {
 		"https://xn--a.example.com/":           "valid DNS name",
 		"https://partner.example.com\\.x.com/": "like https://partner.example.com/hook",
 	} {
-		checkWrong(t, rawURL, g.CheckURL(t.Context(), rawURL, answer{}), want)
+		checkWrong(t, rawURL, check(t, g, rawURL, answer{}), want)
+	}
+}
+
+func check(t *testing.T, g *Guard, rawURL string, at answer) error {
+	_, err := g.CheckURL(t.Context(), rawURL, at)
+	return err
+}
+
+func TestAURLIsKeptAsItIsSent(t *testing.T) {
+	for typed, kept := range map[string]string{
+		" https://e.com/hook\t\n":                   "https://e.com/hook",
+		"https://e.com/hook?shop=My Shop":           "https://e.com/hook?shop=My%20Shop",
+		"https://e.com/?name=Nguyễn":                "https://e.com/?name=Nguy%E1%BB%85n",
+		"https://e.com/?a=%2f%C3%A9&b=1+1;c[]=~":    "https://e.com/?a=%2f%C3%A9&b=1+1;c[]=~",
+		"https://e.com/?off=100%&x=%zz\"<>|^`{}\\":  "https://e.com/?off=100%25&x=%25zz%22%3C%3E%7C%5E%60%7B%7D%5C",
+		"https://e.com/?":                           "https://e.com/?",
+		"https://E.com./a.b./?to=https://x.com./y?": "https://E.com/a.b./?to=https://x.com./y?",
+		"https://e.com.:8443/hook":                  "https://e.com:8443/hook",
+	} {
+		got, err := New(nil).CheckURL(t.Context(), typed, answer{})
+		if err != nil || got != kept {
+			t.Errorf("%q is kept as %q (%v), want %q", typed, got, err, kept)
+		}
 	}
 }
 
@@ -101,7 +135,7 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 func TestASilentNameServerHoldsARegistrationForThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		if err := New(nil).CheckURL(t.Context(), "https://slow-dns.example.com/hook", silent{}); err != nil {
+		if _, err := New(nil).CheckURL(t.Context(), "https://slow-dns.example.com/hook", silent{}); err != nil {
 			t.Errorf("no answer must not refuse: %v", err)
 		}
 		if took := time.Since(start); took != 3*time.Second {
@@ -119,8 +153,12 @@ func FuzzCheckURL(f *testing.F) {
 	g := New(nil)
 	public := answer{netip.MustParseAddr("8.8.8.8")}
 	f.Fuzz(func(t *testing.T, rawURL string) {
-		if g.CheckURL(t.Context(), rawURL, public) != nil {
+		rawURL, err := g.CheckURL(t.Context(), rawURL, public)
+		if err != nil {
 			return
+		}
+		if again, err := g.CheckURL(t.Context(), rawURL, public); err != nil || again != rawURL {
+			t.Fatalf("%q becomes %q (%v)", rawURL, again, err)
 		}
 		u, err := url.Parse(rawURL)
 		if err != nil || u.Scheme != "https" || u.User != nil || strings.Contains(rawURL, "#") || len(rawURL) > MaxURL {

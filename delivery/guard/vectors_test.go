@@ -59,7 +59,7 @@ func TestEveryVectorIsJudgedAsWritten(t *testing.T) {
 
 // checkURLPolicy looks at the URL alone: its name does not resolve.
 func checkURLPolicy(t *testing.T, v vector) {
-	err := New(nil).CheckURL(t.Context(), v.url, answer{})
+	_, err := New(nil).CheckURL(t.Context(), v.url, answer{})
 	if (err == nil) != (v.urlPolicy == "allow") {
 		t.Errorf("CheckURL(%q) = %v, want %s", v.url, err, v.urlPolicy)
 	}
@@ -72,7 +72,7 @@ func checkURLPolicy(t *testing.T, v vector) {
 func checkIPPolicy(t *testing.T, v vector) {
 	g := New(nil)
 	if first, then, rebinds := strings.Cut(v.resolvesTo, " then "); rebinds {
-		if err := g.CheckURL(t.Context(), v.url, answer{netip.MustParseAddr(first)}); err != nil {
+		if _, err := g.CheckURL(t.Context(), v.url, answer{netip.MustParseAddr(first)}); err != nil {
 			t.Errorf("before it rebinds: %v", err)
 		}
 		v.resolvesTo = then
@@ -86,7 +86,7 @@ func checkIPPolicy(t *testing.T, v vector) {
 	if len(addrs) == 0 || v.ipPolicy == "either" {
 		return // nothing to dial, or both answers are right
 	}
-	registered := g.CheckURL(t.Context(), v.url, addrs)
+	_, registered := g.CheckURL(t.Context(), v.url, addrs)
 	if (registered == nil) != (v.ipPolicy == "allow") {
 		t.Errorf("CheckURL with %v = %v, want %s", addrs, registered, v.ipPolicy)
 	}

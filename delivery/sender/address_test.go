@@ -139,7 +139,7 @@ func TestANameThatRebindsIsBlockedWhenDialled(t *testing.T) {
 	now.Store(&[]netip.Addr{netip.MustParseAddr("8.8.8.8")})
 	resolver := nameServer(t, func(string) ([]netip.Addr, bool) { return *now.Load(), true })
 	g := guard.New(nil)
-	if err := g.CheckURL(t.Context(), "https://rebind.example.com/hook", resolver); err != nil {
+	if _, err := g.CheckURL(t.Context(), "https://rebind.example.com/hook", resolver); err != nil {
 		t.Fatal(err)
 	}
 	now.Store(&[]netip.Addr{netip.MustParseAddr("127.0.0.1")})

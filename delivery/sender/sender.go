@@ -193,7 +193,7 @@ func (s *Sender) post(ctx context.Context, t *timeline, r Request) (*http.Respon
 	if len(r.Body) == 0 {
 		return nil, errors.New("a notification needs a body")
 	}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, t.hooks()), http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, t.hooks()), http.MethodPost, guard.Tidy(r.URL), bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, errors.New("the endpoint's URL cannot be read")
 	}
