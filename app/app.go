@@ -64,6 +64,7 @@ type App struct {
 	webMetrics      *web.Metrics
 	ingestMetrics   *ingest.Metrics
 	orderMetrics    *orderMetrics
+	mail            *prometheus.CounterVec // by result
 	partnerMetrics  *ingest.PartnerMetrics // nil without the role api
 	health          *web.Health
 

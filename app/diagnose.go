@@ -16,6 +16,7 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
+	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -37,6 +38,7 @@ func Diagnose(ctx context.Context, cfg config.Config) []Check {
 	d := &diagnosis{cfg: cfg}
 	d.ledger(ctx)
 	d.queue(ctx)
+	d.mail(ctx)
 	return d.checks
 }
 
@@ -140,4 +142,17 @@ func (d *diagnosis) queue(ctx context.Context) {
 		err = fmt.Errorf("redis may evict queued deliveries: set its maxmemory-policy to noeviction, it is %s", policy)
 	}
 	d.add("queue", err, "takes what is written")
+}
+
+// mail goes to the mail server as a letter would, and sends none.
+func (d *diagnosis) mail(ctx context.Context) {
+	if d.cfg.SMTPURL == "" {
+		d.add("mail", nil, "no mail server: one-time codes go to /ops/mailbox")
+		return
+	}
+	server, err := partners.NewSMTP(d.cfg.SMTPURL)
+	if err == nil {
+		err = server.Try(ctx)
+	}
+	d.add("mail", err, "the mail server takes letters")
 }

@@ -99,3 +99,11 @@ func listFiles(t *testing.T, dir string) (names []string) {
 	}
 	return names
 }
+
+func TestTheDoctorTriesTheMailServer(t *testing.T) {
+	t.Parallel()
+	cfg := config.Config{DataDir: t.TempDir()}
+	wantCheck(t, app.Diagnose(t.Context(), cfg), "mail", true, "no mail server")
+	cfg.SMTPURL = "smtp://127.0.0.1:1" // where nobody listens
+	wantCheck(t, app.Diagnose(t.Context(), cfg), "mail", false, "reach the mail server")
+}

@@ -24,7 +24,7 @@ func (a *App) startMetrics(context.Context) error {
 	a.deliveryMetrics = delivery.NewMetrics(a.registry)
 	a.webMetrics = web.NewMetrics(a.registry)
 	a.ingestMetrics = ingest.NewMetrics(a.registry)
-	a.orderMetrics = newOrderMetrics(a.registry)
+	a.orderMetrics, a.mail = newOrderMetrics(a.registry), newMailMetric(a.registry)
 	return nil
 }
 

@@ -19,7 +19,7 @@ const mailTime = 5 * time.Second
 func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(mux)
 	mountDocs(mux)
-	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.ledger, a.box), a.log)
+	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.ledger, a.box), a.log, a.mailed)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -91,5 +93,27 @@ func (a *App) sendMail() (func(ctx context.Context, to, subject, text string) er
 	if err != nil {
 		return nil, err
 	}
-	return server.Write, nil
+	return func(ctx context.Context, to, subject, text string) error {
+		err := server.Write(ctx, to, subject, text)
+		if err != nil {
+			a.mailed(partners.MailLost) // whoever invites sees it and tries again
+			return err
+		}
+		a.mailed(partners.MailSent)
+		return nil
+	}, nil
 }
+
+// newMailMetric counts one-time codes and invitations.
+func newMailMetric(reg prometheus.Registerer) *prometheus.CounterVec {
+	mail := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_mail_total",
+		Help: "Attempts to send one-time codes and invitations, by what became of them."}, []string{"result"})
+	reg.MustRegister(mail)
+	for _, result := range partners.MailResults {
+		mail.WithLabelValues(string(result))
+	}
+	return mail
+}
+
+// mailed counts what became of an attempt to send mail.
+func (a *App) mailed(result partners.MailResult) { a.mail.WithLabelValues(string(result)).Inc() }

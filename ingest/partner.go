@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,7 @@ type call struct {
 	secretKey string
 	lang      string
 	bearer    string // the access token that came along; empty: none
+	email     string // Request.Email as partners.ReadEmail reads it; the signed text is that which was sent
 }
 
 // operation is what a partner can ask for. answer returns a value that is
@@ -151,17 +153,38 @@ func (p *Partner) call(r *http.Request, op operation) (any, error) {
 	if err != nil {
 		return nil, fieldError(err)
 	}
+	email, err := readEmail(request)
+	if err != nil {
+		return nil, err
+	}
 	c, err := p.authenticate(r.Context(), request, sourceAddress(r))
 	if err != nil {
 		return nil, err
 	}
 	web.Note(r.Context(), slog.String("partner", c.partner.Code))
+	c.email = email
 	c.lang = orders.Language(r.Header.Get("lang"))
 	c.bearer = bearer(r.Header)
 	if err := p.limit(r.Context(), c); err != nil {
 		return nil, err
 	}
 	return op.answer(r.Context(), c)
+}
+
+// readEmail reads the address of a request; empty if its operation has none.
+func readEmail(request signer.Request) (string, error) {
+	if request.Email == "" {
+		return "", nil
+	}
+	email, err := partners.ReadEmail(request.Email)
+	if err != nil {
+		field := "userEmail"
+		if slices.Contains(signer.RequestSlots(request.Operation), "email") {
+			field = "email"
+		}
+		return "", &orders.Error{Key: orders.KeyInvalidField, Field: field, Detail: partners.EmailDetail}
+	}
+	return email, nil
 }
 
 // sourceAddress is the address that the request came from.

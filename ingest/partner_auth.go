@@ -116,7 +116,7 @@ func rateLimited(wait time.Duration) error {
 }
 
 // user is the end-user that the request is about.
-func (c call) user() partners.User { return partners.NewUser(c.partner.Code, c.Email) }
+func (c call) user() partners.User { return partners.NewUser(c.partner.Code, c.email) }
 
 // checkBearer checks that the access token that came along is the partner's
 // for email; an empty one stands for any. Without a token the request goes

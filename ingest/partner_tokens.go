@@ -62,7 +62,7 @@ func (p *Partner) refreshToken(ctx context.Context, c call) (any, error) {
 }
 
 func (c call) addressee() partners.Addressee {
-	return partners.Addressee{PartnerCode: c.partner.Code, Email: c.Email, Lang: c.lang}
+	return partners.Addressee{PartnerCode: c.partner.Code, Email: c.email, Lang: c.lang}
 }
 
 // sendCode sends a code if the limits allow it. The answer does not tell.

@@ -246,3 +246,20 @@ func TestATokenUsedAgainOutsideTheGraceRevokesItsFamily(t *testing.T) {
 		g.granted(t, refresh, post(t, g.handler, refresh, other.body(t, refresh, members{"refreshToken": theirs})))
 	})
 }
+
+// What was typed with blanks around is signed as it was sent and is the same
+// user; a domain beyond ASCII gets its letter as xn--.
+func TestAnAddressIsReadButSignedAsSent(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, newBench(t))
+	g.tokens(t, members{"userEmail": " Ann@Bücher.example "})
+	if letter := <-g.letters; letter.To.Email != "Ann@xn--bcher-kva.example" {
+		t.Errorf("a letter to %q", letter.To.Email)
+	}
+	g.grant(t, send, members{"email": "ann@xn--bcher-kva.example"})
+	select {
+	case letter := <-g.letters:
+		t.Errorf("another user gets a code at once: %+v", letter.To)
+	default:
+	}
+}

@@ -9,6 +9,7 @@ var details = map[string]texts{
 	"must be 1 to 64 of A-Z a-z 0-9 . _ : -":    {VI: "Phải gồm 1 đến 64 ký tự A-Z a-z 0-9 . _ : -.", CN: "应为 1 至 64 个 A-Z a-z 0-9 . _ : - 字符。"},
 	"must be 2 to 10 of A-Z 0-9":                {VI: "Phải gồm 2 đến 10 ký tự A-Z 0-9.", CN: "应为 2 至 10 个 A-Z 0-9 字符。"},
 	"must be at most 254 bytes long":            {VI: "Dài tối đa 254 byte.", CN: "最长 254 字节。"},
+	"must be an address like name@example.com":  {VI: "Phải là địa chỉ như name@example.com.", CN: "应为 name@example.com 这样的地址。"},
 	"must be an object":                         {VI: "Phải là một đối tượng JSON.", CN: "应为 JSON 对象。"},
 	"must be a string":                          {VI: "Phải là chuỗi, trong dấu ngoặc kép.", CN: "应为字符串，放在引号中。"},
 	"must be a JSON number":                     {VI: "Phải là số JSON, không có dấu ngoặc kép.", CN: "应为 JSON 数字，不带引号。"},

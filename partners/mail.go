@@ -38,11 +38,24 @@ const (
 // mailWaits are the waits between the attempts, all well within CodeLife.
 var mailWaits = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
+// MailResult is what became of an attempt to send a letter.
+type MailResult string
+
+const (
+	MailSent   MailResult = "sent"
+	MailFailed MailResult = "failed" // and is tried again
+	MailLost   MailResult = "lost"   // given up
+)
+
+// MailResults lists every MailResult.
+var MailResults = []MailResult{MailSent, MailFailed, MailLost}
+
 // Postman is the Mailer: it carries letters in the background and tries each a
 // few times. A letter that is lost with the process is asked for again.
 type Postman struct {
 	carrier Carrier
 	log     *slog.Logger
+	count   func(MailResult)
 	attempt chan struct{} // holds one token per attempt
 
 	ctx    context.Context // ends when nothing may be waited for any more
@@ -59,7 +72,7 @@ type Postman struct {
 func NewPostman(carrier Carrier, log *slog.Logger) *Postman {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Postman{
-		carrier: carrier, log: log, attempt: make(chan struct{}, maxCarriers),
+		carrier: carrier, log: log, count: func(MailResult) {}, attempt: make(chan struct{}, maxCarriers),
 		ctx: ctx, cancel: cancel, hurry: make(chan struct{}), idle: make(chan struct{}),
 	}
 }
@@ -73,6 +86,7 @@ func (p *Postman) Send(l Letter) {
 	}
 	p.mu.Unlock()
 	if !room {
+		p.count(MailLost)
 		p.log.Warn("a one-time code was not sent: too many wait to be sent", "partner", l.To.PartnerCode)
 		return
 	}
@@ -92,14 +106,21 @@ func (p *Postman) leave() {
 
 func (p *Postman) deliver(l Letter) {
 	err := p.try(l)
-	for _, wait := range mailWaits {
+	for i, wait := range mailWaits {
 		if err == nil || errors.Is(err, ErrUndeliverable) || p.ctx.Err() != nil {
 			break
+		}
+		p.count(MailFailed)
+		if i == 0 { // the last try is minutes away, and by then nobody waits for the code any more
+			p.log.Warn("mail cannot be sent just now; a one-time code is tried again", "partner", l.To.PartnerCode, "error", err)
 		}
 		p.pause(wait)
 		err = p.try(l)
 	}
-	if err != nil {
+	if err == nil {
+		p.count(MailSent)
+	} else {
+		p.count(MailLost)
 		p.log.Warn("a one-time code was not sent", "partner", l.To.PartnerCode, "error", err)
 	}
 }

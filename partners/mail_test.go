@@ -83,6 +83,37 @@ func TestALetterIsTriedAFewTimes(t *testing.T) {
 	}
 }
 
+// Who waits for a code complains within a minute: the log says at the first
+// failure that mail cannot be sent, and each result is counted.
+func TestTheFirstFailureOfMailIsLoggedAndCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var counted []MailResult
+		r := &road{carry: func(_ context.Context, n int) error {
+			if n == 1 {
+				return errors.New("tls: failed to verify certificate")
+			}
+			return nil
+		}}
+		p := NewPostman(r, slog.New(slog.NewTextHandler(&log, nil)))
+		p.count = func(result MailResult) { counted = append(counted, result) }
+		p.Send(letter)
+		synctest.Wait()
+		if !strings.Contains(log.String(), "mail cannot be sent") || !strings.Contains(log.String(), "failed to verify certificate") {
+			t.Errorf("after the first failure the log says %q", log.String())
+		}
+		time.Sleep(mailWaits[0])
+		synctest.Wait()
+		if fmt.Sprint(counted) != "[failed sent]" {
+			t.Errorf("counted %v", counted)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestClosingCarriesWhatIsLeftWithoutWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &road{carry: func(_ context.Context, n int) error {

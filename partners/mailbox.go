@@ -79,7 +79,7 @@ func (m *Mailbox) List(ctx context.Context, cursor string, limit int) (letters [
 
 // OpenMail returns the postman for smtpURL (LEDGERHOOK_SMTP_URL). Without one
 // letters go to the development mailbox, and the log says so.
-func OpenMail(smtpURL string, mailbox *Mailbox, log *slog.Logger) (*Postman, error) {
+func OpenMail(smtpURL string, mailbox *Mailbox, log *slog.Logger, count func(MailResult)) (*Postman, error) {
 	if smtpURL == "" {
 		log.Warn("there is no mail server (LEDGERHOOK_SMTP_URL): one-time codes go to the development mailbox at /ops/mailbox")
 		return NewPostman(mailbox, log), nil
@@ -88,5 +88,7 @@ func OpenMail(smtpURL string, mailbox *Mailbox, log *slog.Logger) (*Postman, err
 	if err != nil {
 		return nil, err
 	}
-	return NewPostman(carrier, log), nil
+	p := NewPostman(carrier, log)
+	p.count = count
+	return p, nil
 }

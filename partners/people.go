@@ -2,7 +2,6 @@ package partners
 
 import (
 	"fmt"
-	"net/mail"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +111,6 @@ const (
 	minUsername = 3
 	maxUsername = 64
 	maxName     = 100
-	maxEmail    = 254
 )
 
 // NewUsername returns a username in the form it is kept in, lower case, or an
@@ -139,16 +137,13 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckEmail returns an Invalid error unless email is empty or a bare address.
+// CheckEmail returns an Invalid error unless email is empty or one that ReadEmail takes.
 func CheckEmail(email string) error {
 	if email == "" {
 		return nil
 	}
-	address, err := mail.ParseAddress(email)
-	if err != nil || address.Address != email || len(email) > maxEmail {
-		return webhook.Invalid("email", "must be an address like name@example.com")
-	}
-	return nil
+	_, err := ReadEmail(email)
+	return err
 }
 
 // InviteLife is how long the link of an invitation opens the page.

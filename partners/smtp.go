@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	netmail "net/mail"
 	"net/url"
 	"strconv"
 	"strings"
@@ -39,8 +38,8 @@ func NewSMTP(address string) (*SMTP, error) {
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
 		return nil, errors.New("LEDGERHOOK_SMTP_URL must be like smtp://user:password@host:587 or smtps://host")
 	}
-	s := &SMTP{host: u.Hostname(), from: sender(u)}
-	if !isAddress(s.from) {
+	s := &SMTP{host: u.Hostname()}
+	if s.from, err = ReadEmail(sender(u)); err != nil {
 		return nil, errors.New("LEDGERHOOK_SMTP_URL names no sender: add ?from= and an e-mail address")
 	}
 	port := submissionPort
@@ -87,12 +86,6 @@ func isLocal(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// isAddress reports whether text is one bare address: no list, no name.
-func isAddress(text string) bool {
-	a, err := netmail.ParseAddress(text)
-	return err == nil && a.Name == "" && a.Address == text
-}
-
 // Carry implements Carrier.
 func (s *SMTP) Carry(ctx context.Context, l Letter) error {
 	subject, body := l.text()
@@ -120,8 +113,22 @@ func (s *SMTP) Write(ctx context.Context, to, subject, body string) error {
 	return nil
 }
 
+// Try goes the way of a letter as far as the mail server asks for one: it
+// connects, turns to TLS and signs in, and sends nothing.
+func (s *SMTP) Try(ctx context.Context) error {
+	client, err := mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return fmt.Errorf("set up mail: %w", err)
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		return fmt.Errorf("reach the mail server: %w", err)
+	}
+	return client.Close()
+}
+
 func (s *SMTP) message(to, subject, body string) (*mail.Msg, error) {
-	if !isAddress(to) {
+	to, err := ReadEmail(to)
+	if err != nil {
 		return nil, fmt.Errorf("%w: what was sent as an e-mail is no address", ErrUndeliverable)
 	}
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
