@@ -111,7 +111,7 @@ func (s *surface) auditExport(w http.ResponseWriter, r *http.Request, q *request
 	for {
 		for _, e := range entries {
 			_ = out.Write([]string{
-				strconv.FormatInt(e.Seq, 10), e.At.Format("2006-01-02T15:04:05.000Z"), cell(e.Actor), cell(e.Action), cell(e.Target), cell(e.PartnerCode), cell(e.Detail), hex.EncodeToString(e.Hash),
+				strconv.FormatInt(e.Seq, 10), e.At.Format("2006-01-02T15:04:05.000Z"), cell(e.Actor), cell(e.Action), cell(e.Target), cell(e.PartnerCode), cell(webhook.MaskCards(e.Detail)), hex.EncodeToString(e.Hash),
 			})
 		}
 		out.Flush()

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strings"
@@ -184,8 +185,10 @@ func (v *deliveryView) fillPayload(ctx context.Context, s *surface, attempts []w
 	if err != nil {
 		return
 	}
-	v.Payload = payloadView{Raw: printable(body), Pretty: indent(body), Signed: signed, Bytes: int64(len(body))}
-	if len(attempts) > 0 && v.URL != "" {
+	shown := []byte(webhook.MaskCards(string(body)))
+	whole := bytes.Equal(shown, body)
+	v.Payload = payloadView{Raw: printable(shown), Pretty: indent(shown), Signed: signed && whole, Bytes: int64(len(body))}
+	if len(attempts) > 0 && v.URL != "" && whole {
 		v.Curl = curlLine(v.URL, attempts[len(attempts)-1].RequestHeaders, body)
 	}
 }

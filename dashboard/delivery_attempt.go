@@ -87,7 +87,7 @@ func bodyOf(body []byte) answerBody {
 	if !text {
 		return answerBody{Text: hex.Dump(body), Binary: true, Bytes: int64(len(body))}
 	}
-	return answerBody{Text: printable(body), Bytes: int64(len(body))}
+	return answerBody{Text: printable([]byte(webhook.MaskCards(string(body)))), Bytes: int64(len(body))}
 }
 
 // printable is a text that shows what it holds: control characters and those

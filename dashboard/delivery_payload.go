@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ledgerhook/webhook"
 )
 
 // payloadView is the body of a notification.
@@ -157,5 +159,5 @@ func spellValue(v any, there bool) string {
 	if len(text) > 200 {
 		text = append([]byte(strings.ToValidUTF8(string(text[:200]), "")), "…"...)
 	}
-	return printable(text)
+	return printable([]byte(webhook.MaskCards(string(text))))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledgerhook/partners"
+	"ledgerhook/webhook"
 )
 
 // functions are what templates can call, in a language.
@@ -24,6 +25,7 @@ func functions(locale string) template.FuncMap {
 		"took":      formatDuration,
 		"bytes":     formatBytes,
 		"result":    resultOf,
+		"mask":      webhook.MaskCards,
 		"printable": func(text string) string { return printable([]byte(text)) },
 		"state":     stateOf,
 		"pill":      func(tone, text string) pill { return pill{tone, text} },

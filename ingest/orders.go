@@ -83,6 +83,16 @@ func showOrderItem(o orders.Order) orderItem {
 	}
 }
 
+// listedOrder is an order in a list, which many read: card numbers in its free
+// texts are masked. The order by itself is what a payout is made from.
+func listedOrder(o orders.Order) orderItem {
+	item := showOrderItem(o)
+	for _, text := range []*string{&item.Description, &item.BankTransfer.ContentPayment, &item.BankTransfer.BankAccountName} {
+		*text = webhook.MaskCards(*text)
+	}
+	return item
+}
+
 // orderChange is one entry of an order's history.
 type orderChange struct {
 	Sequence int64    `json:"sequence"`
@@ -130,7 +140,7 @@ func (a *Internal) listOrders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writePage(w, found, next, showOrderItem)
+	return writePage(w, found, next, listedOrder)
 }
 
 // showOrder answers with an order, its history and what became of its

@@ -222,6 +222,6 @@ func (a *Internal) listAudit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return writePage(w, found, next, func(e partners.AuditEntry) auditItem {
-		return auditItem{e.ID, web.Time(e.At), e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode, e.Seq, hex.EncodeToString(e.Hash)}
+		return auditItem{e.ID, web.Time(e.At), e.Actor, e.Action, e.Target, webhook.MaskCards(e.Detail), e.PartnerCode, e.Seq, hex.EncodeToString(e.Hash)}
 	})
 }

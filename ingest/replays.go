@@ -110,7 +110,7 @@ type replayItem struct {
 }
 
 func showReplayItem(r delivery.Replay) replayItem {
-	return replayItem{r.ID, string(r.State), r.Reason, showFilter(r.Filter), r.Rate, r.Total, r.Note, web.Time(r.CreatedAt), web.Time(r.FinishedAt)}
+	return replayItem{r.ID, string(r.State), webhook.MaskCards(r.Reason), showFilter(r.Filter), r.Rate, r.Total, r.Note, web.Time(r.CreatedAt), web.Time(r.FinishedAt)}
 }
 
 // replayProgress counts a replay's items: open to failed add up to its total.
