@@ -67,6 +67,7 @@ type App struct {
 	mail            *prometheus.CounterVec // by result
 	partnerMetrics  *ingest.PartnerMetrics // nil without the role api
 	health          *web.Health
+	retained        atomic.Pointer[error] // of the newest run of the retention
 
 	public, internal net.Listener // public is nil without a role that partners use
 	internalServer   *http.Server

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/sender"
+	"ledgerhook/ledger"
 	"ledgerhook/webhook"
 )
 
@@ -40,6 +42,7 @@ func (a *App) startWorker(ctx context.Context) error {
 		return err
 	}
 	a.health.AddWarning("records", worker.Recording)
+	a.watchClock()
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
 	keeper := &delivery.Keeper{Books: a.ledger, Epochs: a.ledger, Queue: a.queue, Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
 	a.background("stop keeping", keeper.Run)
@@ -119,14 +122,18 @@ func (a *App) startLease(ctx context.Context, id string) error {
 func (a *App) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
+	told := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := do(ctx); err != nil && ctx.Err() == nil {
+			err := do(ctx)
+			wrong := errors.Is(err, ledger.ErrClock)
+			if err != nil && ctx.Err() == nil && !(wrong && told) {
 				a.log.Warn("a recurring task failed", "task", what, "error", err)
 			}
+			told = wrong // once, as it lasts until somebody sets the clock
 		}
 	}
 }
@@ -140,6 +147,37 @@ func (a *App) expireOrders(ctx context.Context) error {
 	return err
 }
 
+func (a *App) sweepTokens(ctx context.Context) error {
+	now, err := a.ledger.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return a.ledger.SweepTokens(ctx, now)
+}
+
+// retain deletes what is past retention, and remembers why it could not.
+func (a *App) retain(ctx context.Context) error {
+	err := a.ledger.Retain(ctx, a.config.Retention)
+	a.retained.Store(&err)
+	return err
+}
+
+// watchClock warns while nothing is ended or deleted by time.
+func (a *App) watchClock() {
+	a.health.AddWarning("clock", func(ctx context.Context) error {
+		if _, err := a.ledger.Now(ctx); errors.Is(err, ledger.ErrClock) {
+			return fmt.Errorf("nothing is ended or deleted by time until it is set: %w", err)
+		}
+		return nil // what else is wrong the check of the ledger says
+	})
+	a.health.AddWarning("retention", func(context.Context) error {
+		if err := a.retained.Load(); err != nil && *err != nil {
+			return fmt.Errorf("nothing past retention is deleted: %w", *err)
+		}
+		return nil
+	})
+}
+
 // keepHouse does what is due now and then, until ctx ends.
 func (a *App) keepHouse(ctx context.Context) {
 	var tasks sync.WaitGroup
@@ -151,9 +189,9 @@ func (a *App) keepHouse(ctx context.Context) {
 		{"expire unpaid orders", 2 * time.Second, a.expireOrders},
 		{"adopt deliveries without endpoint", 10 * time.Second, a.ledger.AdoptHomeless},
 		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
-		{"make partitions", time.Hour, func(ctx context.Context) error { return a.ledger.EnsurePartitions(ctx, time.Now()) }},
-		{"delete what tokens and codes leave", 30 * time.Second, func(ctx context.Context) error { return a.ledger.SweepTokens(ctx, time.Now()) }},
-		{"delete what is past retention", time.Hour, func(ctx context.Context) error { return a.ledger.Retain(ctx, time.Now(), a.config.Retention) }},
+		{"make partitions", time.Hour, a.ledger.EnsureDays},
+		{"delete what tokens and codes leave", 30 * time.Second, a.sweepTokens},
+		{"delete what is past retention", time.Hour, a.retain},
 	} {
 		tasks.Go(func() { a.every(ctx, task.interval, task.name, task.do) })
 	}

@@ -89,7 +89,7 @@ func (c check) Pill() pill {
 // rules are asked in this order; the first hit is the verdict. What is ours
 // comes before what is theirs: with a fault of ours everybody seems to fail.
 var rules = []func(evidence) check{
-	checkLedger, checkStores, checkWorkers, checkCanary, checkInternal, checkBacklog, checkSource, checkRates,
+	checkLedger, checkStores, checkWorkers, checkClocks, checkCanary, checkInternal, checkBacklog, checkSource, checkRates,
 	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings, checkOrders,
 }
 

@@ -77,6 +77,29 @@ func checkWorkers(e evidence) check {
 	return c
 }
 
+// checkClocks hits when a worker's clock is not the database's: then it neither
+// ends nor deletes anything by time.
+func checkClocks(e evidence) check {
+	c := check{Name: "Clocks", Found: unknown}
+	if !e.Workers.Fresh {
+		return c
+	}
+	var worst ledger.WorkerLease
+	for _, w := range e.Workers.Value {
+		if w.Alive && w.Ahead.Abs() > worst.Ahead.Abs() {
+			worst = w
+		}
+	}
+	c.Found, c.Says = fine, "within "+formatDuration(worst.Ahead.Abs())+" of the database's"
+	if worst.Ahead.Abs() <= ledger.MaxClockSkew {
+		return c
+	}
+	c.Found, c.Says = hit, "that of "+worst.Host+" is "+formatDuration(worst.Ahead.Abs())+" from the database's"
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: a clock is wrong; " + c.Says + ".",
+		Next: "Run a time service on both machines. Until then that worker lets no order expire and deletes nothing.", Href: "/ops/system", Link: "System"}
+	return c
+}
+
 // checkCanary looks at what the workers send to themselves.
 func checkCanary(e evidence) check {
 	c := check{Name: "Canary", Found: unknown}

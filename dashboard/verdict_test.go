@@ -107,6 +107,7 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 			e.Situation.Value.Disabled, e.Situation.Value.SelfDisabled, e.Situation.Value.Held = 2, 1, 1
 		}, sideSettings, "warn", []string{"1 delivery is held", "1 endpoint disabled and 1 endpoint disabled for failures"}, "Settings"},
 		{"no endpoint of a partner", func(e *evidence) { e.Situation.Value.WaitingForEndpoint = 3 }, sideSettings, "warn", []string{"3 without an endpoint"}, "Settings"},
+		{"a clock that is wrong", func(e *evidence) { e.Workers.Value[1].Ahead = -40 * 24 * time.Hour }, sideUs, "bad", []string{"b/2 is 40 d", "database's"}, "Clocks"},
 		{"money in question", func(e *evidence) {
 			e.Conflicts = known([]orders.Conflict{{OrderID: "ord_1", ExternalOrderID: "shop-1"}, {}})
 		}, sideOrders, "bad", []string{"shop-1 has failed", "2 conflicts to settle"}, "Orders"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
@@ -161,4 +162,9 @@ func MigrateDown(ctx context.Context, o Options, version int64) error {
 		_, err := p.DownTo(ctx, version)
 		return err
 	})
+}
+
+// RetainAt is Retain as it will be at now.
+func (l *Ledger) RetainAt(ctx context.Context, now time.Time, keep time.Duration) error {
+	return l.retain(ctx, now, keep)
 }

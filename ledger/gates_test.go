@@ -187,7 +187,7 @@ func TestTheInvariantHoldsWhateverEndsADelivery(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("[7 2 1 1 3 0]")
-		if err := b.Retain(t.Context(), time.Now().Add(40*day), 30*day); err != nil { // expires what waits
+		if err := b.RetainAt(t.Context(), time.Now().Add(40*day), 30*day); err != nil { // expires what waits
 			t.Fatal(err)
 		}
 		i, err := b.Invariant(t.Context())

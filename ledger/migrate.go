@@ -48,7 +48,7 @@ func Migrate(ctx context.Context, o Options) (applied int, err error) {
 		if err := l.chainOldEntries(ctx); err != nil {
 			return fmt.Errorf("put old audit entries into the chain: %w", err)
 		}
-		return l.EnsurePartitions(ctx, time.Now())
+		return l.EnsureDays(ctx)
 	})
 	return applied, err
 }

@@ -74,14 +74,18 @@ const (
 	expiryActor = "expiry"
 )
 
-// ExpireOrders fails the orders that were not paid in time and reports how
-// many. keyID is the key that signs their notifications. An order is looked at
+// ExpireOrders fails the orders that were not paid in time, by the database's
+// clock, and reports how many. The error is ErrClock if this machine's is another. keyID is the key that signs their notifications. An order is looked at
 // again under its lock, so one whose payout has just been marked is left
 // alone, and any number of processes may do this at once.
 func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, err error) {
+	now, err := l.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var after orders.Order // zero: from the start
 	for {
-		due, err := l.dueOrders(ctx, after)
+		due, err := l.dueOrders(ctx, now, after)
 		if err != nil {
 			return expired, l.broken(err)
 		}
@@ -89,7 +93,7 @@ func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, e
 		for i, o := range due {
 			ops[i] = &operation{order: &orderOp{id: o.ID, actor: expiryActor, keyID: keyID,
 				do: func(o orders.Order) (orders.Order, bool, error) {
-					next, changed := o.Expire()
+					next, changed := o.Expire(now)
 					return next, changed, nil
 				}}}
 		}
@@ -109,12 +113,12 @@ func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, e
 	}
 }
 
-// dueOrders lists orders that have run out unpaid, longest first; only id and
-// ExpiresAt are set.
-func (l *Ledger) dueOrders(ctx context.Context, after orders.Order) (due []orders.Order, err error) {
+// dueOrders lists orders that have run out unpaid at now, longest first; only
+// id and ExpiresAt are set.
+func (l *Ledger) dueOrders(ctx context.Context, now time.Time, after orders.Order) (due []orders.Order, err error) {
 	t := new(text).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
 		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
-		micros(time.Now()), micros(after.ExpiresAt), after.ID, expireStep)
+		micros(now), micros(after.ExpiresAt), after.ID, expireStep)
 	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
 		var o orders.Order
 		err := rows.Scan(&o.ID, timeColumn{&o.ExpiresAt})

@@ -23,6 +23,16 @@ var partitioned = []struct{ table, prefix, with string }{
 	{"attempts", webhook.DeliveryPrefix, ""},
 }
 
+// EnsureDays makes the partitions of today, by the database's clock, and the
+// days ahead, whatever this machine's clock says.
+func (l *Ledger) EnsureDays(ctx context.Context) error {
+	skew, err := l.ClockSkew(ctx)
+	if err != nil {
+		return err
+	}
+	return l.EnsurePartitions(ctx, time.Now().Add(-skew))
+}
+
 // EnsurePartitions makes the partitions of the day of now and the days ahead.
 // It is safe to repeat and does nothing on SQLite.
 func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {

@@ -78,7 +78,7 @@ func TestTheNewestValidQuoteOfTheSameIsFound(t *testing.T) {
 			t.Errorf("of an amount never quoted: found %t, %v", found, err)
 		}
 
-		if err := b.Retain(t.Context(), time.Now().AddDate(0, 0, 3), 24*time.Hour); err != nil {
+		if err := b.RetainAt(t.Context(), time.Now().AddDate(0, 0, 3), 24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if n := b.Count(t, "SELECT COUNT(*) FROM quotes"); n != 0 {

@@ -116,8 +116,8 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 // Heartbeat says that a worker lives. The first one registers it. It waits for
 // nobody else's connection.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
-	_, err := l.pools.lease.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at) VALUES ($1, $2, "+l.clock+", "+l.clock+
-		") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at", workerID, host)
+	_, err := l.pools.lease.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
+		") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead", workerID, host, micros(time.Now()))
 	return l.broken(err)
 }
 
@@ -162,15 +162,4 @@ func (l *Ledger) SetQueueEpoch(ctx context.Context, shard, epoch string) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
 		shard, epoch)
 	return l.broken(err)
-}
-
-// ClockSkew is how far this machine's clock is ahead of the database's.
-func (l *Ledger) ClockSkew(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
-	var theirs int64
-	if err := l.read.QueryRowContext(ctx, "SELECT "+l.clock).Scan(&theirs); err != nil {
-		return 0, l.broken(err)
-	}
-	ours := began.Add(time.Since(began) / 2)
-	return ours.Sub(fromMicros(theirs)), nil
 }

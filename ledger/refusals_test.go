@@ -68,7 +68,7 @@ func TestWhatWasSentIsListedWithItsResult(t *testing.T) {
 		}
 		_, err = b.SeenDelivery(t.Context(), ledger.Only("other"), a.DeliveryIDs[0])
 		wantKind(t, err, webhook.KindNotFound)
-		if err := b.Retain(t.Context(), time.Now().Add(3*day), day); err != nil {
+		if err := b.RetainAt(t.Context(), time.Now().Add(3*day), day); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "refusals after their time", b.Count(t, "SELECT COUNT(*) FROM refusals"), 0)

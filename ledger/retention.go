@@ -21,15 +21,39 @@ const (
 	keyLife = 30 * 24 * time.Hour
 )
 
-// Retain ends and deletes what is older than keep before now: deliveries that
-// still wait are cancelled as expired; events, deliveries and attempts go when
-// nothing unfinished refers to them, on PostgreSQL a whole day at a time, on
-// SQLite, and where a day had no partition, a few rows at a time.
-func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) error {
-	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
-	if err := l.expireWaiting(ctx, cutoff); err != nil {
-		return fmt.Errorf("expire what waits: %w", err)
+// Retain ends and deletes what is older than keep, by the database's clock:
+// events, deliveries and attempts go when nothing unfinished refers to them, on
+// PostgreSQL a whole day at a time, on SQLite, and where a day had no
+// partition, a few rows at a time; deliveries that still wait are cancelled as
+// expired, and go in a later run.
+//
+// It does nothing, and the error is ErrClock, if this machine's clock is another
+// than the database's, or if everything would go: then it is more likely that a
+// clock is wrong than that nothing has come for so long.
+func (l *Ledger) Retain(ctx context.Context, keep time.Duration) error {
+	now, err := l.Now(ctx)
+	if err != nil {
+		return err
 	}
+	if err := l.someStays(ctx, now.Add(-keep)); err != nil {
+		return err
+	}
+	return l.retain(ctx, now, keep)
+}
+
+// someStays returns ErrClock if there are events and all are older than cutoff.
+func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
+	var stays bool
+	err := l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE id >= $1) OR NOT EXISTS (SELECT 1 FROM events)",
+		webhook.TimeBound(webhook.EventPrefix, cutoff)).Scan(&stays)
+	if err == nil && !stays {
+		err = fmt.Errorf("%w: every event is older than %s, so that all would be deleted", ErrClock, cutoff.UTC().Format(time.RFC3339))
+	}
+	return l.broken(err)
+}
+
+func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) error {
+	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
 	suffix := ""
 	if l.driver == postgresDriver {
 		suffix = "_default" // of rows whose day had no partition
@@ -58,6 +82,10 @@ func (l *Ledger) Retain(ctx context.Context, now time.Time, keep time.Duration) 
 	}
 	if err := l.deleteObjects(ctx, bound); err != nil {
 		return fmt.Errorf("delete statuses of objects: %w", err)
+	}
+	// Last, so that what ends here can be seen until the next run.
+	if err := l.expireWaiting(ctx, cutoff); err != nil {
+		return fmt.Errorf("expire what waits: %w", err)
 	}
 	return nil
 }

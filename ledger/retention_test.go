@@ -1,7 +1,9 @@
 package ledger_test
 
 import (
+	"errors"
 	"fmt"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,7 +20,7 @@ const kept = 30 * day
 // retain cleans up as it will be done in days from now.
 func retain(t *testing.T, b *ledgertest.Bench, days int) {
 	t.Helper()
-	if err := b.Retain(t.Context(), time.Now().AddDate(0, 0, days), kept); err != nil {
+	if err := b.RetainAt(t.Context(), time.Now().AddDate(0, 0, days), kept); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,6 +63,11 @@ func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
 		ids := storeMany(t, b, "acme", 520)
 		ids = append(ids, storeMany(t, b, "lonely", 3)...)
 		retain(t, b, 31)
+		for _, id := range ids { // they end in one run, and go in a later one
+			if d := look(t, b, id); d.State != webhook.Cancelled || d.Reason != "expired" {
+				t.Fatalf("delivery %+v", d)
+			}
+		}
 		if w := windowOf(t, b, e.ID); w.WaitingFirst != 0 || w.WaitingAgain != 0 || w.Used != 1 {
 			t.Errorf("window %+v", w)
 		}
@@ -70,17 +77,82 @@ func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
 		if _, err := b.Event(t.Context(), job.Delivery.EventID); err != nil {
 			t.Error(err)
 		}
-		if !b.Embedded() {
-			for _, id := range ids {
-				if d := look(t, b, id); d.State != webhook.Cancelled || d.Reason != "expired" {
-					t.Fatalf("delivery %+v", d)
-				}
-			}
-		}
 		record(t, b, job, ok, delivered)
 		retain(t, b, 31)
 		same(t, "rows", rows(t, b), []int{0, 0, 0, 0, 0})
 		b.CheckCounts(t)
+	})
+}
+
+// behind is the ledger for a process whose clock is ahead of the database's by so much:
+// its sessions find a clock of our own before PostgreSQL's.
+func behind(t *testing.T, b *ledgertest.Bench, by string) *ledger.Ledger {
+	t.Helper()
+	change(t, b, "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $f$ SELECT pg_catalog.clock_timestamp() - interval '"+by+"' $f$")
+	address, err := url.Parse(b.Options.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := address.Query()
+	query.Set("search_path", query.Get("search_path")+",pg_catalog")
+	address.RawQuery = query.Encode()
+	b.Options.DatabaseURL = address.String()
+	return b.Another(t)
+}
+
+// One of them is wrong, and what went by it would be gone.
+func TestNothingEndsByAClockThatIsNotTheDatabases(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	storeMany(t, b, "acme", 1)
+	drain(t, b)
+	o := b.Order(t, "acme", "order-1", -time.Second)
+	was := rows(t, b)
+	l := behind(t, b, "2 minutes")
+	if _, err := l.Now(t.Context()); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "2m0s ahead of the database's") {
+		t.Errorf("the time: %v", err)
+	}
+	if err := l.Retain(t.Context(), kept); !errors.Is(err, ledger.ErrClock) {
+		t.Errorf("retention: %v", err)
+	}
+	if n, err := l.ExpireOrders(t.Context(), "key_1"); n != 0 || !errors.Is(err, ledger.ErrClock) {
+		t.Errorf("%d orders expired, %v", n, err)
+	}
+	if now, err := l.Order(t.Context(), o.ID); err != nil || now.Status != o.Status {
+		t.Errorf("%+v, %v", now, err)
+	}
+	same(t, "rows", rows(t, b), was)
+	if err := l.EnsureDays(t.Context()); err != nil {
+		t.Errorf("days ahead: %v", err)
+	}
+	if err := l.Heartbeat(t.Context(), "wrk_1", "host/1"); err != nil {
+		t.Fatal(err)
+	}
+	workers, err := l.Workers(t.Context())
+	if err != nil || len(workers) != 1 || workers[0].Ahead.Round(time.Minute) != 2*time.Minute {
+		t.Errorf("%+v, %v", workers, err)
+	}
+}
+
+// Also where database and process have the same clock, which is wrong.
+func TestRetentionNeverTakesEverything(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		if err := b.Retain(t.Context(), -time.Hour); err != nil {
+			t.Errorf("without an event: %v", err)
+		}
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		storeMany(t, b, "acme", 2)
+		was := rows(t, b)
+		if err := b.Retain(t.Context(), -2*day); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "every event") {
+			t.Errorf("all would go: %v", err)
+		}
+		same(t, "rows", rows(t, b), was)
+		same(t, "waiting", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE finished_at > 0"), 0)
+		if err := b.Retain(t.Context(), kept); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -202,7 +274,7 @@ func TestARetryThatIsJustBeingMadeKeepsItsEvent(t *testing.T) {
 	})
 	waits("rollups")
 	wg.Go(func() {
-		if err := b.Retain(t.Context(), time.Now().AddDate(0, 0, 32), kept); err != nil {
+		if err := b.RetainAt(t.Context(), time.Now().AddDate(0, 0, 32), kept); err != nil {
 			t.Error(err)
 		}
 	})

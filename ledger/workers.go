@@ -15,6 +15,7 @@ type WorkerLease struct {
 	StartedAt time.Time
 	Silent    time.Duration // since it was last heard of
 	Alive     bool          // it was heard of in the last 5 s, by the database's clock
+	Ahead     time.Duration // how far its clock is ahead of the database's
 	Canary    Canary        // its newest one
 }
 
@@ -29,10 +30,10 @@ type Canary struct {
 // Workers lists the worker processes, the oldest first. A process that stopped
 // in order is not among them; one that broke off is, and is not alive.
 func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
-	err = new(text).add("SELECT id, host, started_at, "+l.clock+" - seen_at, canary_at, "+l.clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
+	err = new(text).add("SELECT id, host, started_at, "+l.clock+" - seen_at, clock_ahead, canary_at, "+l.clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
 		query(ctx, l.read, func(rows *sql.Rows) error {
 			var w WorkerLease
-			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, microsColumn{&w.Silent},
+			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, microsColumn{&w.Silent}, microsColumn{&w.Ahead},
 				timeColumn{&w.Canary.At}, microsColumn{&w.Canary.Age}, microsColumn{&w.Canary.RoundTrip}, &w.Canary.Failure)
 			w.Silent, w.Canary.Age = max(0, w.Silent), max(0, w.Canary.Age)
 			w.Alive = w.Silent < delivery.LeaseTime

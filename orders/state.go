@@ -230,9 +230,9 @@ func (o Order) Expired(now time.Time) bool {
 	return o.Status == StatusAwaitingPayment && o.PayoutAt.IsZero() && !now.Before(o.ExpiresAt)
 }
 
-// Expire returns o failed, and whether it was due to.
-func (o Order) Expire() (next Order, changed bool) {
-	if !o.Expired(time.Now()) {
+// Expire returns o failed, and whether it was due to at now.
+func (o Order) Expire(now time.Time) (next Order, changed bool) {
+	if !o.Expired(now) {
 		return o, false
 	}
 	o.Description = "The order expired before it was paid."

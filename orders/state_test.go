@@ -255,7 +255,7 @@ func TestUnpaidOrderExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOrder(t)
 		time.Sleep(DefaultOrderExpiry - time.Nanosecond)
-		if _, changed := o.Expire(); changed {
+		if _, changed := o.Expire(time.Now()); changed {
 			t.Error("expired early")
 		}
 		if _, _, err := o.MarkPayout(); err != nil {
@@ -265,11 +265,11 @@ func TestUnpaidOrderExpires(t *testing.T) {
 		if _, _, err := o.MarkPayout(); webhook.KindOf(err) != webhook.KindConflict {
 			t.Errorf("a payout too late: %v", err)
 		}
-		expired, changed := o.Expire()
+		expired, changed := o.Expire(time.Now())
 		if !changed || expired.Status != StatusFail || expired.Sequence != 1 || expired.Description == "" {
 			t.Errorf("%s, sequence %d, changed %t", expired.Status, expired.Sequence, changed)
 		}
-		if _, changed := expired.Expire(); changed {
+		if _, changed := expired.Expire(time.Now()); changed {
 			t.Error("expired twice")
 		}
 	})
@@ -286,7 +286,7 @@ func TestOrderBeingPaidOutDoesNotExpire(t *testing.T) {
 			t.Errorf("marked again: changed %t, %v", changed, err)
 		}
 		time.Sleep(24 * time.Hour)
-		if _, changed := marked.Expire(); changed {
+		if _, changed := marked.Expire(time.Now()); changed {
 			t.Error("expired while being paid out")
 		}
 		if _, changed, err := marked.MarkPayout(); changed || err != nil {
@@ -310,7 +310,7 @@ func TestOnlyOrdersThatAwaitPaymentExpireOrArePaidOut(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		for _, status := range Statuses[1:] {
 			o.Status = status
-			if _, changed := o.Expire(); changed {
+			if _, changed := o.Expire(time.Now()); changed {
 				t.Errorf("%s expired", status)
 			}
 		}

@@ -18,5 +18,9 @@ CREATE TABLE order_conflicts (
 );
 CREATE INDEX order_conflicts_open ON order_conflicts (at) WHERE settled_at = 0;
 
+-- How far a worker's clock is ahead of the database's, in microseconds.
+ALTER TABLE workers ADD COLUMN clock_ahead INTEGER NOT NULL DEFAULT 0;
+
 -- +goose Down
+ALTER TABLE workers DROP COLUMN clock_ahead;
 DROP TABLE order_conflicts;

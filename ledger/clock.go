@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// MaxClockSkew is how far a machine's clock may be from the database's before
+// it ends or deletes nothing by time any more.
+const MaxClockSkew = time.Minute
+
+// ErrClock says that a clock is wrong, as far as can be told: nothing is ended
+// or deleted by it.
+var ErrClock = errors.New("a clock seems to be wrong")
+
+// Now is the time by the database's clock, which is the same for every process.
+// The error is ErrClock if this machine's is more than MaxClockSkew away: which
+// of the two is right nobody can tell.
+func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
+	skew, err := l.ClockSkew(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if skew.Abs() > MaxClockSkew {
+		where := "ahead of"
+		if skew < 0 {
+			where = "behind"
+		}
+		return time.Time{}, fmt.Errorf("%w: this machine's is %s %s the database's", ErrClock, skew.Abs().Round(time.Second), where)
+	}
+	return time.Now().Add(-skew), nil
+}
+
+// ClockSkew is how far this machine's clock is ahead of the database's.
+func (l *Ledger) ClockSkew(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	var theirs int64
+	if err := l.read.QueryRowContext(ctx, "SELECT "+l.clock).Scan(&theirs); err != nil {
+		return 0, l.broken(err)
+	}
+	ours := began.Add(time.Since(began) / 2)
+	return ours.Sub(fromMicros(theirs)), nil
+}
