@@ -59,6 +59,8 @@ type Error struct {
 	Min, Max int64  // dong
 	Seconds  int    // until a new try makes sense
 	Err      error  // the cause, for the log only
+
+	detail texts // a sentence behind the message; may be empty
 }
 
 func (e *Error) Error() string {
@@ -79,13 +81,17 @@ func (e *Error) Message(lang string) string {
 	if e.Key == KeyInvalidField {
 		text += rightIn(e.Detail, l)
 	}
-	return strings.NewReplacer(
+	text = strings.NewReplacer(
 		"{field}", e.Field,
 		"{value}", e.Value,
 		"{min}", grouped(e.Min, l),
 		"{max}", grouped(e.Max, l),
 		"{seconds}", strconv.Itoa(e.Seconds),
 	).Replace(text)
+	if detail := e.detail.in(l); detail != "" {
+		text += " " + detail
+	}
+	return text
 }
 
 // SuccessMessage is the message of the access-token envelope on success; lang
