@@ -119,6 +119,7 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 			RecipientBankCode: c.BankCode, RecipientType: c.RecipientType,
 		},
 	}
+	create = create.Canonical(p.Banks)
 	order, found, err := p.Orders.CreatedOrder(ctx, create)
 	if err != nil || found {
 		return p.answerOrder(c, order, err)

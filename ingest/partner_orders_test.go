@@ -187,7 +187,7 @@ func TestARepeatedCreateIsComparedByValue(t *testing.T) {
 		flat := members{"recipientName": "NGUYỄN VĂN AN"} // with the rest at the top level
 		for _, same := range []members{
 			nil, {"fiatAmount": json.Number("500000.00")}, {"fiatCurrency": "VND"}, {"userEmail": "AN@EXAMPLE.COM"}, {"cryptoCurrency": absent, "currency": "USDT", "signature": g.sign(t, create, nil)},
-			info(members{"recipientType": "ACCOUNT"}), info(members{"more": true}), {"note": "not looked at"},
+			info(members{"recipientType": "ACCOUNT"}), info(members{"recipientBankCode": "VCB"}), info(members{"recipientBankCode": "Vietcombank"}), info(members{"more": true}), {"note": "not looked at"},
 			{"extendInfo": flat, "bankCode": "970436", "bankAccountNumber": "0011001932418", "content": "RUT TIEN 0001", "signature": g.sign(t, create, nil)},
 		} {
 			if got := g.ask(t, create, same); got.status != http.StatusOK || !bytes.Equal(got.body, first.body) {
@@ -196,7 +196,7 @@ func TestARepeatedCreateIsComparedByValue(t *testing.T) {
 		}
 		different := []members{
 			{"fiatAmount": 500001}, {"userEmail": "bob@example.com"}, {"cryptoCurrency": "BTC"}, {"fiatCurrency": "USD"}, {"extendInfo": nil},
-			info(members{"recipientName": "SOMEBODY ELSE"}), info(members{"recipientType": "CARD"}), info(members{"recipientBankCode": "VCB"}),
+			info(members{"recipientName": "SOMEBODY ELSE"}), info(members{"recipientType": "CARD"}), info(members{"recipientBankCode": "ICB"}),
 			info(members{"transferContent": "RUT TIEN 0002"}), info(members{"recipientNumber": "0011001932419"}),
 		}
 		for _, other := range different {

@@ -55,22 +55,22 @@ func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders
 	if stored.ID == o.ID {
 		l.orderMoved("", stored.Status)
 	}
-	return stored, stored.ID == o.ID, sameCreate(stored, o.Fingerprint)
+	return stored, stored.ID == o.ID, sameCreate(stored.Fingerprint == o.Fingerprint)
 }
 
-// CreatedOrder returns the order that an earlier create with c's partner and
-// ExternalOrderID made, as it is now, and whether there is one. The error has
+// CreatedOrder returns the order that an earlier create with the partner and
+// ExternalOrderID of c, which is Canonical, made, as it is now, and whether there is one. The error has
 // the key DUPLICATE_ORDER if that create asked for something else.
 func (l *Ledger) CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error) {
 	o, found, err = l.findOrder(ctx, l.read, "partner_code = $1 AND external_order_id = $2", c.PartnerCode, c.ExternalOrderID)
 	if err != nil || !found {
 		return o, false, err
 	}
-	return o, true, sameCreate(o, c.Fingerprint())
+	return o, true, sameCreate(c.Made(o))
 }
 
-func sameCreate(o orders.Order, fingerprint string) error {
-	if o.Fingerprint != fingerprint {
+func sameCreate(same bool) error {
+	if !same {
 		return &orders.Error{Key: orders.KeyDuplicateOrder}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ type Bank struct {
 
 // Banks finds banks by any of their codes.
 type Banks struct {
-	byCode map[string]Bank
+	byCode map[string]Bank // in capitals
 }
 
 // The columns of vn_banks.csv.
@@ -54,6 +55,7 @@ func LoadBanks(minSources int) (*Banks, error) {
 		return nil, fmt.Errorf("read the list of banks: %w", err)
 	}
 	b := &Banks{byCode: make(map[string]Bank)}
+	var names [][]string
 	for _, row := range rows[1:] {
 		sources, err := strconv.Atoi(row[colSources])
 		if err != nil {
@@ -61,7 +63,11 @@ func LoadBanks(minSources int) (*Banks, error) {
 		}
 		if sources >= minSources {
 			b.add(row)
+			names = append(names, row)
 		}
+	}
+	for _, row := range names { // behind all codes, which they give way to
+		b.enter(row[colShortName], b.byCode[row[colBIN]])
 	}
 	return b, nil
 }
@@ -79,20 +85,42 @@ func (b *Banks) add(row []string) {
 	}
 	codes := append([]string{bank.BIN, bank.Code, bank.BIC}, strings.Split(row[colAliases], "|")...)
 	for _, code := range codes {
-		code = strings.ToUpper(code)
-		if _, taken := b.byCode[code]; !taken && code != "" {
-			b.byCode[code] = bank
-		}
+		b.enter(code, bank)
 	}
 }
 
-// Find returns the bank of a BIN, short code, BIC or alias in any case. The
-// error has the key BANK_NOT_SUPPORTED if there is none or it takes no
+func (b *Banks) enter(code string, bank Bank) {
+	code = strings.ToUpper(code)
+	if _, taken := b.byCode[code]; !taken && code != "" {
+		b.byCode[code] = bank
+	}
+}
+
+// branchBIC is a BIC with its branch, which is a matter of the bank's own.
+var branchBIC = regexp.MustCompile(`^([A-Z]{4}VN[A-Z0-9]{2})[A-Z0-9]{3}$`)
+
+// Find returns the bank of a BIN, short code, BIC with or without its branch,
+// alias or short name in any case. The error has the key BANK_NOT_SUPPORTED if there is none or it takes no
 // transfers ("Bank codes" of the interface decisions).
 func (b *Banks) Find(code string) (Bank, error) {
-	bank, ok := b.byCode[strings.ToUpper(code)]
+	code = strings.ToUpper(code)
+	bank, ok := b.byCode[code]
+	if bic := branchBIC.FindStringSubmatch(code); !ok && bic != nil {
+		bank, ok = b.byCode[bic[1]]
+	}
 	if !ok || !bank.Transfers {
 		return Bank{}, &Error{Key: KeyBankNotSupported}
 	}
 	return bank, nil
+}
+
+// spellings are the texts that are taken for a bank, as they are listed and in
+// small letters.
+func (b *Banks) spellings(bank Bank) (codes []string) {
+	for code, each := range b.byCode {
+		if each.BIN == bank.BIN {
+			codes = append(codes, code, strings.ToLower(code))
+		}
+	}
+	return append(codes, bank.ShortName)
 }

@@ -22,6 +22,7 @@ func TestBanksAreFoundByAnyOfTheirCodes(t *testing.T) {
 		"970436": "970436", "VCB": "970436", "vcb": "970436", "BFTVVNVX": "970436", "bftvvnvx": "970436",
 		"ICB": "970415", "CTG": "970415", "vtb": "970415",
 		"546035": "546035", "ubank": "546035",
+		"Vietcombank": "970436", "VIETINBANK": "970415", "BFTVVNVXXXX": "970436", "ICBVVNVX123": "970415",
 		"MBV": "970414", // an alias of a bank without a BIC
 	} {
 		if bank, err := banks.Find(code); err != nil || bank.BIN != bin {
@@ -35,9 +36,10 @@ func TestBanksThatCannotBePaidAreRefused(t *testing.T) {
 	for _, code := range []string{
 		"", " ", "NOPE", "VCB ", "000000",
 		"970458", "UOB", // takes no transfers
-		"963369",   // one source only
-		"VTLMONEY", // two
-		"CZNBVN2X", // a BIC without transfers
+		"963369",                  // one source only
+		"VTLMONEY",                // two
+		"CZNBVN2X", "CZNBVN2XXXX", // a BIC without transfers
+		"BFTVVNVXX", "BFTVVNVXXXXX", "AAAAVNVXXXX", "VCBXXX",
 		"970436\x00",
 	} {
 		if bank, err := banks.Find(code); keyOf(err) != KeyBankNotSupported {

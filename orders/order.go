@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/webhook"
@@ -74,12 +75,37 @@ type Create struct {
 	FiatCurrency    string // VND or empty, which means VND
 	FiatAmount      Amount
 	ExtendInfo      ExtendInfo
+
+	spellings []string // of the recipient's bank; see Canonical
+}
+
+// Canonical is c with its recipient's bank by its BIN, so that all that name
+// one bank ask for the same. A bank that is unknown stays as it was sent.
+func (c Create) Canonical(banks *Banks) Create {
+	code := c.ExtendInfo.RecipientBankCode
+	if bank, err := banks.Find(code); err == nil && c.spellings == nil {
+		c.spellings = append(banks.spellings(bank), code)
+		c.ExtendInfo.RecipientBankCode = bank.BIN
+	}
+	return c
+}
+
+// Made reports whether o was made by a create that asks for the same as c,
+// which is Canonical. Orders of earlier versions hold the bank as it was sent.
+func (c Create) Made(o Order) bool {
+	if o.Fingerprint == c.Fingerprint() {
+		return true
+	}
+	return slices.ContainsFunc(c.spellings, func(code string) bool {
+		c.ExtendInfo.RecipientBankCode = code
+		return o.Fingerprint == c.Fingerprint()
+	})
 }
 
 // Fingerprint is the same for two creates of one order exactly if they ask for
 // the same ("Idempotent create" of the interface decisions): amounts count by
-// value, an absent text counts as empty, and an empty fiat currency or
-// recipient type as its default.
+// value, an absent text counts as empty, an empty fiat currency or recipient
+// type as its default, and, once c is Canonical, a bank by its BIN.
 func (c Create) Fingerprint() string {
 	fiat := c.FiatCurrency
 	if fiat == "" {
@@ -105,6 +131,7 @@ func (c Create) Fingerprint() string {
 // CONTENT_INVALID.
 func NewOrder(c Create, q Quote, banks *Banks, expiry time.Duration) (Order, error) {
 	id := webhook.NewID(webhook.OrderPrefix)
+	c = c.Canonical(banks)
 	transfer, err := c.ExtendInfo.transfer(banks, shortID(id))
 	if err != nil {
 		return Order{}, err

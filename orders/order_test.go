@@ -153,6 +153,41 @@ func TestWrongRecipientsAreRefused(t *testing.T) {
 	}
 }
 
+// However a bank is named it is one bank, also to orders that an earlier
+// version stored with the name as it was sent.
+func TestABankIsOneHoweverItIsNamed(t *testing.T) {
+	banks := loadBanks(t, DefaultBankSources)
+	names := []string{"vcb", "VCB", "970436", "Vietcombank", "VIETCOMBANK", "BFTVVNVX", "bftvvnvxxxx", "BFTVVNVX007"}
+	for _, stored := range names {
+		c := create(t)
+		c.ExtendInfo.RecipientBankCode = stored
+		made, err := order(t, c)
+		if err != nil || made.BankTransfer.BankBIN != "970436" {
+			t.Fatalf("%s: %s, %v", stored, made.BankTransfer.BankBIN, err)
+		}
+		for _, sent := range names {
+			again := create(t)
+			again.ExtendInfo.RecipientBankCode = sent
+			if !again.Canonical(banks).Made(made) {
+				t.Errorf("%s is not taken for %s", sent, stored)
+			}
+		}
+		old := made
+		old.Fingerprint = c.Fingerprint() // as earlier versions did
+		if !c.Canonical(banks).Made(old) {
+			t.Errorf("%s is not taken for itself in an old order", stored)
+		}
+		c.ExtendInfo.RecipientBankCode = "970436"
+		if listed := len(stored) == 8 || len(stored) < 7 || stored == "Vietcombank"; listed && !c.Canonical(banks).Made(old) {
+			t.Errorf("970436 is not taken for %s in an old order", stored)
+		}
+		c.ExtendInfo.RecipientBankCode = "ICB"
+		if c.Canonical(banks).Made(made) || c.Canonical(banks).Made(old) {
+			t.Errorf("another bank is taken for %s", stored)
+		}
+	}
+}
+
 func TestFingerprintIsOfValuesNotOfSpellings(t *testing.T) {
 	want := create(t).Fingerprint()
 	for name, change := range map[string]func(*Create){
