@@ -13,7 +13,7 @@ import (
 // MigrationStatus is one step of the ledger's schema.
 type MigrationStatus struct {
 	Version   int64
-	Name      string
+	Name      string    // empty: a newer program's
 	AppliedAt time.Time // zero: pending
 }
 

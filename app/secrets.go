@@ -46,7 +46,7 @@ func (a *App) openSecrets(ctx context.Context) error {
 	}
 	a.box = key.box
 	if a.token = a.config.Token; a.token == "" {
-		a.token, err = keptSecret(a.config.DataDir, tokenFile, rand.Text)
+		a.token, err = keptSecret(a.config.DataDir, tokenFile, newToken)
 	}
 	return err
 }
@@ -146,3 +146,6 @@ func keepSecret(dir, name, secret string) error {
 	}
 	return nil
 }
+
+// newToken is a token of the internal API, as long as one that is set must be.
+func newToken() string { return rand.Text() + rand.Text() }

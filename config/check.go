@@ -15,6 +15,7 @@ const (
 	maxWait                = 720 * time.Hour
 	maxConcurrency         = 10000
 	maxLimit               = 100_000
+	minToken               = 32 // characters
 )
 
 // check adds to bad what is wrong with values of the right kind, alone and
@@ -26,7 +27,7 @@ func (c Config) check(bad map[string]string) {
 		"DATABASE_URL":                    c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"),
 		"REDIS_URL":                       c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "redis-sentinel", "redis-cluster"),
 		"ENVIRONMENT":                     c.Environment == Production || c.Environment == Sandbox,
-		"TOKEN":                           allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
+		"TOKEN":                           c.Token == "" || len(c.Token) >= minToken && allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
 		"ADMIN_PASSWORD":                  c.AdminPassword == "" || isPassword(c.AdminPassword),
 		"DELIVERY_RETRY":                  validRetry(c.Retry),
 		"DELIVERY_TIMEOUT":                between(c.Timeout, minTimeout, maxTimeout),
@@ -63,9 +64,21 @@ func (c Config) checkTogether(bad map[string]string) {
 	const required = "is required with a postgres:// database"
 	rule("MASTER_KEY", !postgres || c.MasterKey != nil, required)
 	rule("TOKEN", !postgres || c.Token != "", required)
+	length := scheduleLength(c.Retry)
+	rule("RETENTION", bad[Prefix+"DELIVERY_RETRY"] != "" || c.Retention > length,
+		"must be longer than LEDGERHOOK_DELIVERY_RETRY takes, "+length.String()+": what is still tried would be deleted")
 	rule("ROLES", !c.Embedded() || c.Roles.All(),
 		"must be api,worker,dashboard in one process, because a store is embedded; "+
 			"set LEDGERHOOK_DATABASE_URL and LEDGERHOOK_REDIS_URL to run roles apart")
+}
+
+// scheduleLength is how long after its event the last attempt of a delivery is
+// made, without the jitter.
+func scheduleLength(waits []time.Duration) (sum time.Duration) {
+	for _, w := range waits {
+		sum += w
+	}
+	return sum
 }
 
 func between[T cmp.Ordered](v, least, most T) bool { return v >= least && v <= most }

@@ -42,7 +42,7 @@ type Config struct {
 	PublicURL   *url.URL `env:"PUBLIC_URL" key:"publicUrl" want:"http:// or https:// and a host, without a path" about:"how partners reach the public listener, used in links; empty: from the listener"`
 
 	MasterKey     []byte `env:"MASTER_KEY" key:"masterKey" secret:"all" want:"base64 of exactly 32 bytes (openssl rand -base64 32 makes one)" about:"encrypts secrets and private keys at rest; required with postgres://, else generated into the data directory"`
-	Token         string `env:"TOKEN" key:"token" secret:"all" want:"printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
+	Token         string `env:"TOKEN" key:"token" secret:"all" want:"at least 32 printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
 	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"8 to 200 characters without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
 
 	AllowCIDRs  []netip.Prefix  `env:"DELIVERY_ALLOW_CIDRS" key:"delivery.allowCidrs" want:"a list of networks such as 127.0.0.0/8,fd00::/8" about:"networks that deliveries may reach although they are not public, with http, any port and literal addresses"`

@@ -73,7 +73,7 @@ roles: [api, worker]
 environment: sandbox
 publicUrl: https://pay.example.com/
 masterKey: `+key32+`
-token: 0123456789
+token: 01234567890123456789012345678901
 adminPassword: "pass: word"
 delivery:
   allowCidrs: [127.0.0.0/8, "fd00::1/8"]
@@ -91,7 +91,7 @@ url: https://gateway:8081
 		Listen: "0.0.0.0:80", InternalListen: ":81", DataDir: "/var/lib/ledgerhook",
 		DatabaseURL: "postgres://u:p@db/ledgerhook", RedisURL: "redis-sentinel://:pw@a:1,b:2/main/0",
 		Roles: Roles{API: true, Worker: true}, Environment: Sandbox,
-		MasterKey: bytes.Repeat([]byte{7}, 32), Token: "0123456789", AdminPassword: "pass: word",
+		MasterKey: bytes.Repeat([]byte{7}, 32), Token: "01234567890123456789012345678901", AdminPassword: "pass: word",
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		Retry:      []time.Duration{time.Second, 2 * time.Second}, Timeout: 3 * time.Second,
 		Concurrency: 10, Retention: 48 * time.Hour, SMTPURL: "smtp://mail:25", Log: "json",
@@ -108,11 +108,11 @@ url: https://gateway:8081
 }
 
 func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
-	tokenFile := write(t, "token", "from-a-file\n")
+	tokenFile := write(t, "token", "from-a-file-01234567890123456789012345678901\n")
 	cfg := load(t, "listen: 127.0.0.1:1\nlog: json\ntoken: in-yaml\n",
 		"LEDGERHOOK_LISTEN=127.0.0.1:2", "LEDGERHOOK_LISTEN=127.0.0.1:3",
 		"LEDGERHOOK_LOG=", "LEDGERHOOK_TEST_ANYTHING=1", "PATH=/bin", "LEDGERHOOK_TOKEN_FILE="+tokenFile)
-	if cfg.Listen != "127.0.0.1:3" || cfg.Log != "json" || cfg.Token != "from-a-file" {
+	if cfg.Listen != "127.0.0.1:3" || cfg.Log != "json" || cfg.Token != "from-a-file-01234567890123456789012345678901" {
 		t.Errorf("listen %q, log %q, token %q", cfg.Listen, cfg.Log, cfg.Token)
 	}
 }
@@ -120,7 +120,7 @@ func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:p@h/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,
-		"TOKEN": "tok", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h",
+		"TOKEN": "01234567890123456789012345678901", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h",
 	}
 	var environ []string
 	var yaml strings.Builder
@@ -136,7 +136,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 	for name, cfg := range map[string]Config{"environment": load(t, "", environ...), "file": load(t, yaml.String())} {
 		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 ||
-			cfg.Token != "tok" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" {
+			cfg.Token != "01234567890123456789012345678901" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" {
 			t.Errorf("from the %s: %v", name, cfg)
 		}
 	}
@@ -193,7 +193,11 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"public URL with query", "", "LEDGERHOOK_PUBLIC_URL=https://a?b", "without a path"},
 		{"public URL with port 0", "", "LEDGERHOOK_PUBLIC_URL=https://a:0", "without a path"},
 		{"master key", "", "LEDGERHOOK_MASTER_KEY=c2hvcnQ=", "must be base64 of exactly 32 bytes"},
-		{"token", "", "LEDGERHOOK_TOKEN=a b", "must be printable ASCII"},
+		{"token", "", "LEDGERHOOK_TOKEN=a 01234567890123456789012345678901", "must be at least 32 printable ASCII"},
+		{"a short token", "", "LEDGERHOOK_TOKEN=a", "must be at least 32 printable ASCII"},
+		{"a token that is nearly long enough", "", "LEDGERHOOK_TOKEN=0123456789012345678901234567890", "must be at least 32 printable ASCII"},
+		{"a retention within the schedule", "", "LEDGERHOOK_RETENTION=1s", "LEDGERHOOK_RETENTION (retention): must be longer than LEDGERHOOK_DELIVERY_RETRY takes, 75h52m35s"},
+		{"a retention as long as the schedule", "delivery:\n  retry: 0s,1h", "LEDGERHOOK_RETENTION=1h", "must be longer than LEDGERHOOK_DELIVERY_RETRY takes, 1h0m0s"},
 		{"admin password", "", "LEDGERHOOK_ADMIN_PASSWORD=secret\twords", "without control characters"},
 		{"short admin password", "", "LEDGERHOOK_ADMIN_PASSWORD=seven77", "8 to 200 characters"},
 		{"CIDR without length", "", "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=10.0.0.1", "must be a list of networks"},
@@ -262,7 +266,7 @@ func TestAnEmptyFileIsFine(t *testing.T) {
 	load(t, "delivery:\n")
 }
 
-const secret = "s3cr3t-w0rds"
+const secret = "s3cr3t-w0rds-that-are-long-enough-4"
 
 func TestSecretsNeverAppear(t *testing.T) {
 	cfg := load(t, "",

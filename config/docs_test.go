@@ -75,7 +75,7 @@ func TestTheExampleOfTheDocumentationIsValid(t *testing.T) {
 	}
 	// The example names files that are not here.
 	for _, name := range []string{"database-url", "master-key", "internal-token"} {
-		content := map[string]string{"database-url": "postgres://u:p@h/d", "master-key": key32, "internal-token": "tok"}[name]
+		content := map[string]string{"database-url": "postgres://u:p@h/d", "master-key": key32, "internal-token": "01234567890123456789012345678901"}[name]
 		path := "/etc/ledgerhook/" + name
 		if !strings.Contains(example, path) {
 			t.Fatalf("the example does not name %s", path)

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -46,7 +45,7 @@ func (s *surface) deliveriesExport(w http.ResponseWriter, r *http.Request, q *re
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="deliveries.csv"`)
-	out := csv.NewWriter(w)
+	out := newCSV(w)
 	_ = out.Write([]string{"delivery_id", "event_id", "created_at", "partner", "type", "reference", "state", "trigger", "attempts",
 		"outcome", "status_code", "error_class", "first_delay_ms", "duration_ms", "waiting_for", "next_attempt_at", "finished_at", "endpoint_id", "url"}) // its errors come with the flush
 	for rows := 0; ; {

@@ -167,7 +167,7 @@ func TestAnExportKeepsFormulasOutAndIsAudited(t *testing.T) {
 	s.failedOnce(t, "acme", "=cmd()", hostile, webhook.Exhausted)
 	c := s.signIn(t, "", partners.RoleViewer)
 	resp, body := ask(t, c, "GET", s.ops.URL+"/ops/deliveries.csv?q=state:exhausted", nil)
-	if resp.StatusCode != 200 || !strings.Contains(body, ",'=cmd(),") || strings.Count(body, "\n") != 2 {
+	if resp.StatusCode != 200 || !strings.HasPrefix(body, "\ufeffdelivery_id,") || !strings.Contains(body, ",'=cmd(),") || strings.Count(body, "\n") != 2 {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	if n := s.bench.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'delivery.export' AND detail = 'state:exhausted'"); n != 1 {

@@ -650,11 +650,12 @@ func TestTheAuditPageTellsWhetherTheChainIsWhole(t *testing.T) {
 		b.want(200, "GET", "/ops/audit", nil, "whole", "as of", "login")
 		b.want(200, "GET", "/ops/audit?action=login.&since=2020-01-01T00:00", nil, "No entry fits the filter.")
 		b.want(400, "GET", "/ops/audit?since=yesterday", nil)
+		b.want(400, "GET", "/ops/audit?since=2026-01-02T00:00&until=2026-01-01T00:00", nil)
 		b.want(400, "GET", "/ops/audit?after=x", nil)
 		if err := h.Audit(t.Context(), partners.AuditEntry{Actor: "=1+1", Action: "x", Target: "@y", Detail: "<script>alert(1)</script>"}); err != nil {
 			t.Fatal(err)
 		}
-		csv := b.want(200, "GET", "/ops/audit.csv?action=x", nil, "seq,at,actor", "'=1+1,x,'@y")
+		csv := b.want(200, "GET", "/ops/audit.csv?action=x", nil, "\ufeffseq,at,actor", "'=1+1,x,'@y")
 		if got := csv.Header.Get("Content-Type"); got != "text/csv; charset=utf-8" {
 			t.Errorf("content type %q", got)
 		}

@@ -55,6 +55,9 @@ func TestNothingIsServedWithoutTheToken(t *testing.T) {
 		method, path := samplePath(pattern)
 		for _, header := range []string{"", "Bearer wrong", "Bearer", "Basic " + token, token, "Bearer " + token + "x"} {
 			got := a.do(t, method, path, "{}", "Authorization", header)
+			if got.status == 429 && strings.HasPrefix(header, "Bearer ") { // wrong tokens are limited
+				continue
+			}
 			if got.status != 401 || !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer ") {
 				t.Errorf("%s with Authorization %q: %d %v", pattern, header, got.status, got.header)
 			}

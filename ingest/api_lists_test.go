@@ -91,7 +91,7 @@ func TestAListRefusesWhatItDoesNotUnderstand(t *testing.T) {
 
 		for query, says := range map[string]string{
 			"state=Held": "state", "state=failed": "delivered", "webhookType=X": "TopupCard", "statusCode=99": "100 to 599", "statusCode=600": "statusCode",
-			"statusCode=2xx": "statusCode", "errorClass=http": "http_5xx", "since=yesterday": "RFC 3339", "until=2026-01-01": "until",
+			"statusCode=2xx": "statusCode", "errorClass=http": "http_5xx", "since=yesterday": "RFC 3339", "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z": "must not lie after until", "until=2026-01-01": "until",
 			"partnerCode=a%00b": "control characters", "reference=%0a": "reference", "endpointId=%7f": "endpointId", "reference=%ff": "UTF-8",
 		} {
 			a.want(t, 400, "GET", "/deliveries?"+query, nil, says)

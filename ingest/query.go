@@ -36,8 +36,39 @@ func readQuery(r *http.Request, readers map[string]func(string) error, limit *in
 			}
 		}
 	}
+	if err := checkSpan(r, readers); err != nil {
+		return err
+	}
 	*limit, err = web.Limit(r)
 	return err
+}
+
+// checkSpan refuses a list of what was made since a time after its until,
+// which could only be empty.
+func checkSpan(r *http.Request, readers map[string]func(string) error) error {
+	if readers["since"] == nil || readers["until"] == nil {
+		return nil
+	}
+	var span [2]time.Time
+	for i, name := range []string{"since", "until"} {
+		if r.URL.Query().Get(name) == "" {
+			return nil
+		}
+		var err error
+		if span[i], err = web.QueryTime(r, name); err != nil {
+			return err
+		}
+	}
+	return inOrder("since", span[0], span[1])
+}
+
+// inOrder refuses a time, named by field, that lies after until; a zero one is
+// no bound.
+func inOrder(field string, since, until time.Time) error {
+	if !since.IsZero() && !until.IsZero() && since.After(until) {
+		return webhook.Invalid(field, "must not lie after until")
+	}
+	return nil
 }
 
 func text(into *string) func(string) error {

@@ -69,6 +69,9 @@ func (f replayFilter) read() (read delivery.Filter, err error) {
 	if read.Since, err = readMoment("/filter/since", f.Since); err == nil {
 		read.Until, err = readMoment("/filter/until", f.Until)
 	}
+	if err == nil {
+		err = inOrder("/filter/since", read.Since, read.Until)
+	}
 	return read, err
 }
 

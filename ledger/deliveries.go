@@ -159,6 +159,9 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 			return err
 		}
 		if now.State.Final() {
+			if newID, err = b.underWay(ctx, now); err != nil || newID != "" {
+				return err
+			}
 			newID = webhook.NewID(webhook.DeliveryPrefix)
 			if err := b.repeat(ctx, w, now, newID, webhook.TriggerManual); err != nil {
 				return err
@@ -176,6 +179,14 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 		return nil
 	})
 	return newID, err
+}
+
+// underWay is the unfinished repetition of a finished delivery; empty: there is
+// none. Whoever asks for another at the same time means that one.
+func (b *batch) underWay(ctx context.Context, d webhook.Delivery) (id string, err error) {
+	err = b.tx.QueryRowContext(ctx, "SELECT COALESCE(MIN(id), '') FROM deliveries WHERE event_id = $1 AND replay_of = $2 AND finished_at = 0",
+		d.EventID, d.ID).Scan(&id)
+	return id, err
 }
 
 // delivery reads a delivery inside the batch.

@@ -102,6 +102,38 @@ func TestARetryOfAFinishedDeliveryIsANewOneOfTheSameEvent(t *testing.T) {
 	}
 }
 
+// A button that is pressed ten times asks for one delivery.
+func TestRetriesAtOnceMakeOneDelivery(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 4)
+		storeMany(t, b, "acme", 1)
+		drain(t, b)
+		id := inState(t, b, e, webhook.Exhausted)
+		var all sync.WaitGroup
+		made := make([]string, 10)
+		for i := range made {
+			all.Go(func() {
+				var err error
+				if made[i], err = b.RetryDelivery(t.Context(), id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for _, each := range made {
+			same(t, "made", each, made[0])
+		}
+		same(t, "repetitions", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE replay_of = $1", id), 1)
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+		later, err := b.RetryDelivery(t.Context(), id)
+		if err != nil || later == "" || later == made[0] {
+			t.Errorf("once it has ended: %q, %v", later, err)
+		}
+		b.CheckWindows(t)
+	})
+}
+
 func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")

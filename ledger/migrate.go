@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -25,7 +27,7 @@ const migrationsTable = "ledgerhook_migrations"
 // Migration is one step of the schema.
 type Migration struct {
 	Version   int64
-	Name      string
+	Name      string    // empty: a newer program's
 	AppliedAt time.Time // zero: pending
 }
 
@@ -81,15 +83,20 @@ func sqliteSteps(ctx context.Context, path string) (steps []Migration, err error
 	return l.steps(ctx)
 }
 
-// steps are this program's, with the time at which the database had each.
+// steps are this program's, with the time at which the database had each, and
+// behind them those of a newer program that the database had.
 func (l *Ledger) steps(ctx context.Context) ([]Migration, error) {
 	known, err := l.migrated(ctx)
 	if err != nil {
 		return nil, err
 	}
 	steps, err := pendingSteps("migrations/" + l.driver)
-	for i := range steps {
-		steps[i].AppliedAt = known[steps[i].Version]
+	for i, step := range steps {
+		steps[i].AppliedAt = known[step.Version]
+		delete(known, step.Version)
+	}
+	for _, version := range slices.Sorted(maps.Keys(known)) {
+		steps = append(steps, Migration{Version: version, AppliedAt: known[version]})
 	}
 	return steps, err
 }

@@ -225,6 +225,10 @@ func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
 		change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, $1)", true)
 		closed(t, b, func() {
+			steps, err := ledger.Migrations(t.Context(), b.Options)
+			if newest := steps[len(steps)-1]; err != nil || newest.Version != 99999 || newest.Name != "" || newest.AppliedAt.IsZero() {
+				t.Errorf("the status of a newer schema ends with %+v, %v", newest, err)
+			}
 			if _, err := ledger.Migrate(t.Context(), b.Options); err == nil || !strings.Contains(err.Error(), "99999") {
 				t.Errorf("a newer schema is migrated: %v", err)
 			}

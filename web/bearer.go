@@ -18,13 +18,20 @@ const (
 	reasonWrong     = "wrong"
 )
 
+// wrongTokens is how many wrong tokens an address may show.
+var wrongTokens = PerMinute(30)
+
 // Bearer lets requests through to next that carry "Authorization: Bearer
 // token". All others are answered 401 before their body is read, and an
 // unread body closes the connection: next to nothing of it is taken in. An
 // empty token lets nothing through.
+//
+// An address that shows wrong tokens is told 429 beyond 30 a minute. Its right
+// ones are taken all the same: behind a proxy everybody has one address.
 func (s Surface) Bearer(token string, next http.Handler) http.Handler {
 	s.Metrics.AuthReasons(s.Name, reasonMissing, reasonMalformed, reasonWrong)
 	want := sha256.Sum256([]byte(token))
+	limiter := NewLimiter(nil) // a guess at one process is no better for the others
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reason := checkBearer(r.Header.Values("Authorization"), want)
 		if reason == "" {
@@ -33,6 +40,12 @@ func (s Surface) Bearer(token string, next http.Handler) http.Handler {
 		}
 		s.Metrics.AuthFailed(s.Name, reason)
 		refuseBody(w, r)
+		if reason == reasonWrong {
+			if ok, wait := limiter.Allow(r.Context(), remoteOf(r), wrongTokens); !ok {
+				s.Fail(w, r, &webhook.Error{Kind: webhook.KindRateLimited, Message: "too many wrong tokens from this address", RetryAfter: wait})
+				return
+			}
+		}
 		challenge := `Bearer realm="ledgerhook"`
 		if reason == reasonWrong {
 			challenge += `, error="invalid_token"`

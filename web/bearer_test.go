@@ -117,6 +117,28 @@ func metered(t *testing.T, h http.Handler) *meter {
 
 // A client without a valid token, or with too large a body, must not be able
 // to make the server read more than 64 KiB, and must get its answer.
+// Everybody behind a proxy has one address: who has the token comes in.
+func TestWrongTokensOfAnAddressAreLimited(t *testing.T) {
+	s := Surface{Name: "internal", Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry())}
+	url, _ := serve(t, s.Bearer("right", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })), s.Log)
+	limited := 0
+	for range 60 {
+		resp, _ := do(t, "GET", url, nil, "Authorization", "Bearer wrong")
+		switch {
+		case resp.StatusCode == 429 && resp.Header.Get("Retry-After") != "":
+			limited++
+		case resp.StatusCode != 401:
+			t.Errorf("a wrong token: %d", resp.StatusCode)
+		}
+	}
+	if limited == 0 || limited > 30 {
+		t.Errorf("%d of 60 wrong tokens are told to wait", limited)
+	}
+	if resp, body := do(t, "GET", url, nil, "Authorization", "Bearer right"); resp.StatusCode != 200 || body != "in" {
+		t.Errorf("the right token: %d %s", resp.StatusCode, body)
+	}
+}
+
 func TestARefusedBodyIsLeftUnread(t *testing.T) {
 	s := Surface{Log: slog.New(slog.DiscardHandler)}
 	protected := s.Bearer("right", s.Handle(func(_ http.ResponseWriter, r *http.Request) error {

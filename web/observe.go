@@ -104,15 +104,21 @@ func Observe(log *slog.Logger, m *Metrics, next http.Handler) http.Handler {
 	})
 }
 
+// remoteOf is the address that a request comes from, without its port.
+func remoteOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
 func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, state *request, status int, bytes int64, took time.Duration, served bool) {
 	level := slog.LevelInfo
 	if state.quiet && status < http.StatusBadRequest {
 		level = slog.LevelDebug
 	}
-	remote, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		remote = r.RemoteAddr
-	}
+	remote := remoteOf(r)
 	attrs := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("route", route(ctx)),

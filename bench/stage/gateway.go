@@ -36,7 +36,7 @@ type served struct {
 
 // The settings of a test's gateway that are secrets.
 var (
-	TestToken     = "internal-token-of-the-test"
+	TestToken     = "internal-token-of-the-test-and-the-bench"
 	TestPassword  = "password-of-the-first-operator"
 	TestMasterKey = base64.StdEncoding.EncodeToString([]byte("master-key-of-the-test-32-bytes!"))
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -32,15 +33,23 @@ func (c *cli) migrate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			newer := 0
 			t := c.table("VERSION", "NAME", "APPLIED")
 			for _, m := range migrations {
 				applied := cell{clock(m.AppliedAt), green}
 				if m.AppliedAt.IsZero() {
 					applied = cell{"not yet", yellow}
 				}
+				if m.Name == "" {
+					newer++
+					m.Name = "not known to this program"
+				}
 				t.row(strconv.FormatInt(m.Version, 10), m.Name, applied)
 			}
-			return t.flush()
+			if err := t.flush(); err != nil || newer == 0 {
+				return err
+			}
+			return fmt.Errorf("the database is newer than this program by %d of its steps: run the newer ledgerhook that migrated it", newer)
 		},
 	}
 	configFlag(cmd, &file)

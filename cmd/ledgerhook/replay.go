@@ -112,6 +112,9 @@ func (q *replayRequest) read(now time.Time) error {
 		at = at.UTC()
 		*moment.into = &at
 	}
+	if since, until := q.Filter.Since, q.Filter.Until; since != nil && until != nil && since.After(*until) {
+		return usage("--since must not lie after --until")
+	}
 	if q.Filter == (replayFilter{}) {
 		return usage("say which deliveries, by --partner, --state, --since or another filter")
 	}
