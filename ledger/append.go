@@ -119,10 +119,10 @@ type receiver struct {
 // readReceivers reads partners and their endpoints.
 func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*receiver, error) {
 	receivers := map[string]*receiver{}
-	t := new(text).add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
+	t := b.text().add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
 		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0
-		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE p.code IN `)
-	err := list(t, codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
+		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE `)
+	err := in(t, "p.code", codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var settings []byte
 		var e webhook.Endpoint
 		if err := rows.Scan(&e.PartnerCode, &settings, &e.ID, listColumn[webhook.Type]{&e.Types}, &e.Window.Ordered, &e.Window.Adopting); err != nil {
@@ -156,8 +156,8 @@ func (b *batch) holdHomeless(ctx context.Context, receivers map[string]*receiver
 	if len(codes) == 0 || b.ledger.forStay == "" {
 		return nil
 	}
-	t := new(text).add("SELECT code FROM partners WHERE code IN ")
-	if _, err := list(t, codes).add(" ORDER BY code"+b.ledger.forStay).exec(ctx, b.tx); err != nil {
+	t := b.text().add("SELECT code FROM partners WHERE ")
+	if _, err := in(t, "code", codes).add(" ORDER BY code"+b.ledger.forStay).exec(ctx, b.tx); err != nil {
 		return err
 	}
 	again, err := b.readReceivers(ctx, codes) // one may have got its first endpoint meanwhile
@@ -243,8 +243,8 @@ func (b *batch) takeKeys(ctx context.Context) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	t := new(text).add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) VALUES ")
-	t.rows(len(keys), func(i int) []any {
+	t := b.text().add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
+	t.values(len(keys), func(i int) []any {
 		a := first[keys[i]].append
 		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
 	})
@@ -265,8 +265,8 @@ func (b *batch) takeKeys(ctx context.Context) error {
 		return err
 	}
 	if known := slices.DeleteFunc(keys, func(k partnerCodeAndKey) bool { return inserted[k] }); len(known) > 0 {
-		t = new(text).add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (VALUES ")
-		err = t.rows(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows *sql.Rows) error {
+		t = b.text().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
+		err = t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows *sql.Rows) error {
 			var k partnerCodeAndKey
 			var s stored
 			err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
@@ -310,8 +310,8 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	type latest struct{ status, eventID string }
 	have := map[object]latest{}
 	// One statement makes what is new and locks and reads what is known.
-	t := new(text).add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) VALUES ")
-	t.rows(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
+	t := b.text().add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
+	t.values(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
 	t.add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
 		RETURNING partner_code, webhook_type, object_id, status, event_id`)
 	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
@@ -354,7 +354,7 @@ func (b *batch) takeObjects(ctx context.Context) error {
 		return nil
 	}
 	sorted = slices.SortedFunc(maps.Keys(changed), compareObjects)
-	t = new(text).add("UPDATE objects SET status = v.column4, event_id = v.column5, updated_at = ? FROM ", micros(b.now))
+	t = b.text().add("UPDATE objects SET status = v.column4, event_id = v.column5, updated_at = ? FROM ", micros(b.now))
 	t.table(len(sorted), func(i int) []any { return append(key(i), have[sorted[i]].status, have[sorted[i]].eventID) })
 	_, err = t.add(` WHERE objects.partner_code = v.column1 AND objects.webhook_type = v.column2
 		AND objects.object_id = v.column3`).exec(ctx, b.tx)
@@ -381,8 +381,8 @@ func (b *batch) answerStored(ctx context.Context) error {
 		answers[op.append.result.EventID] = &delivery.Appended{}
 	}
 	ids := slices.Sorted(maps.Keys(answers))
-	t := new(text).add("SELECT id, filtered, unexpected FROM events WHERE id IN ")
-	err := list(t, ids).query(ctx, b.tx, func(rows *sql.Rows) error {
+	t := b.text().add("SELECT id, filtered, unexpected FROM events WHERE ")
+	err := in(t, "id", ids).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		var filtered, unexpected bool
 		err := rows.Scan(&id, &filtered, &unexpected)
@@ -392,7 +392,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t = list(new(text).add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND event_id IN "), ids)
+	t = in(b.text().add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
 	err = b.ledger.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
@@ -408,9 +408,9 @@ func (b *batch) answerStored(ctx context.Context) error {
 
 func (b *batch) insertEvents(ctx context.Context) error {
 	for group := range slices.Chunk(b.fresh(), statementRows) {
-		t := new(text).add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
-			signatures, unexpected, filtered, test, created_at) VALUES `)
-		t.rows(len(group), func(i int) []any {
+		t := b.text().add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
+			signatures, unexpected, filtered, test, created_at) `)
+		t.values(len(group), func(i int) []any {
 			e := group[i].append.Event
 			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
 				joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt)}
@@ -560,9 +560,9 @@ func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error 
 }
 
 func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
-	t := new(text).add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
+	t := b.text().add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
 		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
-		last_outcome, last_status, last_class, created_at, finished_at, subject) VALUES `)
+		last_outcome, last_status, last_class, created_at, finished_at, subject) `)
 	if b.made == nil {
 		b.made = map[kind]int{}
 	}
@@ -572,7 +572,7 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 			b.count(d.PartnerCode, factCreated, 1)
 		}
 	}
-	t.rows(len(made), func(i int) []any {
+	t.values(len(made), func(i int) []any {
 		d := made[i]
 		var dueAt, queuedAt any
 		if d.State == webhook.Queued {

@@ -78,8 +78,8 @@ func appendAudit(ctx context.Context, q querier, entries []partners.AuditEntry, 
 	if err != nil {
 		return err
 	}
-	t := new(text).add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) VALUES ")
-	t.rows(len(entries), func(i int) []any {
+	t := new(text).add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) ")
+	t.values(len(entries), func(i int) []any {
 		e := entries[i]
 		seq++
 		e.ID, e.At, e.Seq = webhook.NewID(webhook.AuditPrefix), at.Truncate(auditPrecision), seq

@@ -59,7 +59,7 @@ func (b *batch) claim(ctx context.Context) error {
 		}
 	}
 	ids := slices.Sorted(maps.Keys(wanted))
-	t := new(text).add(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM `, micros(b.now))
+	t := b.text().add(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM `, micros(b.now))
 	t.table(len(ids), func(i int) []any {
 		c := wanted[ids[i]]
 		return []any{c.DeliveryID, c.Generation, c.workerID}
@@ -95,8 +95,8 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 	if len(missed) == 0 {
 		return nil
 	}
-	t := new(text).add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND id IN ")
-	return list(t, missed).query(ctx, b.tx, func(rows *sql.Rows) error {
+	t := b.text().add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
+	return in(t, "id", missed).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var ticket delivery.Ticket
 		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
 			return err
@@ -176,8 +176,8 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	if len(events) == 0 {
 		return nil
 	}
-	t := new(text).add("SELECT " + eventColumns + " FROM events WHERE id IN ")
-	err := list(t, slices.Sorted(maps.Keys(events))).query(ctx, b.tx, func(rows *sql.Rows) error {
+	t := b.text().add("SELECT " + eventColumns + " FROM events WHERE ")
+	err := in(t, "id", slices.Sorted(maps.Keys(events))).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var e webhook.Event
 		err := rows.Scan(eventFields(&e)...)
 		events[e.ID] = e
@@ -192,8 +192,8 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 			b.follow(d.EndpointID, func(ctx context.Context, b *batch) error { return b.endWithoutEvent(ctx, d) })
 		}
 	}
-	t = new(text).add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.id IN ")
-	err = list(t, slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
+	t = b.text().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
+	err = in(t, "e.id", slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
 		var id string
 		var e claimedEndpoint
 		err := rows.Scan(&id, &e.url, &e.ackMode, microsColumn{&e.timeout}, &e.headers, &e.epoch)
@@ -203,8 +203,8 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	if err != nil {
 		return err
 	}
-	t = new(text).add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND partner_code IN ")
-	list(t, slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
+	t = b.text().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
+	in(t, "partner_code", slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
 	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		var s partners.Secret
 		if err := rows.Scan(secretFields(&s)...); err != nil {

@@ -130,7 +130,7 @@ func (l *Ledger) openSQLite(dir string) error {
 // of a UNION for each day; SQLite has no LATERAL.
 func (d dialect) first(lanes []lane, columns string, until time.Time, from string) *text {
 	source := " FROM deliveries WHERE endpoint_id = %s AND lane = %s AND due_at IS NOT NULL%s ORDER BY due_at, sequence LIMIT %s"
-	t := new(text)
+	t := d.text()
 	due := ""
 	if !until.IsZero() {
 		due = " AND due_at <= " + t.arg(micros(until))
@@ -169,6 +169,10 @@ func (d dialect) newestEvents(types []webhook.Type, from, below string) *text {
 	}
 	return t
 }
+
+// text begins a statement of the delivery path, which comes again and again
+// with other rows.
+func (d dialect) text() *text { return &text{arrays: d.driver == postgresDriver} }
 
 // batched is tx as a batch, with its long statements, uses it.
 func (d dialect) batched(tx *sql.Tx) querier {

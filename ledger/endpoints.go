@@ -119,7 +119,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err := b.findBusy(ctx, subjects); err != nil {
 		return false, err
 	}
-	t = new(text).add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
+	t = b.text().add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
 	t.table(len(ids), func(i int) []any {
 		lane := b.laneOfNext(subjects[i])
 		w.waits(lane, 1)

@@ -46,8 +46,8 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	sorted := slices.SortedFunc(maps.Keys(b.facts), func(x, y fact) int {
 		return cmp.Or(cmp.Compare(x.partner, y.partner), cmp.Compare(x.name, y.name))
 	})
-	t := new(text).add("INSERT INTO rollups (hour, partner_code, fact, slot, n) VALUES ")
-	t.rows(len(sorted), func(i int) []any {
+	t := b.text().add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
+	t.values(len(sorted), func(i int) []any {
 		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.ledger.slot % rollupSlots, b.facts[sorted[i]]}
 	})
 	if _, err := t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").exec(ctx, b.tx); err != nil {
@@ -58,8 +58,8 @@ func (b *batch) storeFacts(ctx context.Context) error {
 		all[f.name] += n
 	}
 	names := slices.Sorted(maps.Keys(all))
-	t = new(text).add("INSERT INTO rollups_all (hour, fact, slot, n) VALUES ")
-	t.rows(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.ledger.slot, all[names[i]]} })
+	t = b.text().add("INSERT INTO rollups_all (hour, fact, slot, n) ")
+	t.values(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.ledger.slot, all[names[i]]} })
 	_, err := t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n").exec(ctx, b.tx)
 	return err
 }

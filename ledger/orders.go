@@ -38,8 +38,8 @@ func orderValues(o orders.Order) []any {
 // the two were not asked for alike, an error with the key DUPLICATE_ORDER
 // ("Idempotent create" of the interface decisions). created tells which.
 func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error) {
-	t := new(text).add("INSERT INTO orders (" + orderColumns + ") VALUES ")
-	t.rows(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
+	t := new(text).add("INSERT INTO orders (" + orderColumns + ") ")
+	t.values(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
 	if _, err := t.exec(ctx, l.write); err != nil {
 		return o, false, l.broken(fmt.Errorf("insert order %s: %w", o.ID, err))
 	}

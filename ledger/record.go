@@ -69,7 +69,7 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 		ordered = append(ordered, r)
 	}
 	slices.SortFunc(ordered, func(x, y *recordOp) int { return strings.Compare(x.DeliveryID, y.DeliveryID) })
-	t := new(text).add(`UPDATE deliveries SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
+	t := b.text().add(`UPDATE deliveries SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
 		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
 		last_us = v.column12, last_at = ?, attempts = attempts + v.column14, repeats = repeats + v.column14, generation = generation + 1, queued_at = NULL,
@@ -215,8 +215,8 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 }
 
 func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attempt) error {
-	t := new(text).add("INSERT INTO attempts (" + attemptColumns + ") VALUES ")
-	t.rows(len(counted), func(i int) []any {
+	t := b.text().add("INSERT INTO attempts (" + attemptColumns + ") ")
+	t.values(len(counted), func(i int) []any {
 		a := counted[i]
 		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), micros(a.StartedAt), a.Phases.DNS.Microseconds(),
 			a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(), a.Phases.FirstByte.Microseconds(), a.Phases.Total.Microseconds(),

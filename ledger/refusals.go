@@ -23,8 +23,8 @@ func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) e
 		return nil
 	}
 	now := time.Now()
-	t := new(text).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) VALUES ")
-	t.rows(len(refusals), func(i int) []any {
+	t := new(text).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) ")
+	t.values(len(refusals), func(i int) []any {
 		r := refusals[i]
 		if r.ID == "" {
 			r.ID, r.At = webhook.NewID(webhook.RefusalPrefix), now

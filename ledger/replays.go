@@ -47,8 +47,8 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 	position := 0
 	for page := range slices.Chunk(all, replayPage) {
 		err := l.inTx(ctx, func(tx *sql.Tx) error {
-			t := new(text).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) VALUES ")
-			t.rows(len(page), func(i int) []any {
+			t := new(text).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
+			t.values(len(page), func(i int) []any {
 				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", page[i].outcome, 0, ""}
 			})
 			_, err := t.exec(ctx, l.batched(tx))

@@ -183,7 +183,7 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 // storeReplayed writes what became of items and how far the rate is used.
 func (b *batch) storeReplayed(ctx context.Context, id string, became map[int64]replayed, rateNext time.Time) error {
 	positions := slices.Sorted(maps.Keys(became))
-	t := new(text).add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
+	t := b.text().add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
 	t.table(len(positions), func(i int) []any {
 		return []any{positions[i], became[positions[i]].newID, became[positions[i]].outcome}
 	})

@@ -21,10 +21,13 @@ type querier interface {
 // SQLite has 32,766 placeholders.
 const statementRows = 1000
 
-// text builds a statement whose length depends on its rows.
+// text builds a statement whose length depends on its rows. With arrays it does
+// not: each column of the rows is one parameter, so that PostgreSQL gets the
+// same text, and needs one plan, however many rows there are.
 type text struct {
 	strings.Builder
-	args []any
+	args   []any
+	arrays bool
 }
 
 // arg adds a value and returns its placeholder.
@@ -58,7 +61,36 @@ func list[T any](t *text, values []T) *text {
 	return t
 }
 
-// rows appends ($1, $2), ($3, $4), …: row i holds what row(i) returns.
+// in appends column IN ($1, $2, …).
+func in[T ~string](t *text, column string, values []T) *text {
+	if t.arrays {
+		return t.add(column + " = ANY(" + t.arg(words(values)) + ")")
+	}
+	return list(t.add(column+" IN "), values)
+}
+
+// words returns values as the driver takes them.
+func words[T ~string](values []T) []string {
+	plain := make([]string, len(values))
+	for i, v := range values {
+		plain[i] = string(v)
+	}
+	return plain
+}
+
+// values appends VALUES ($1, $2), ($3, $4), … or what stands for the same:
+// row i holds what row(i) returns.
+func (t *text) values(n int, row func(i int) []any) *text {
+	if t.arrays {
+		t.WriteString("SELECT * FROM ")
+		t.unnest(n, row)
+		return t
+	}
+	t.WriteString("VALUES ")
+	return t.rows(n, row)
+}
+
+// rows appends ($1, $2), ($3, $4), …
 func (t *text) rows(n int, row func(i int) []any) *text {
 	for i := range n {
 		if i > 0 {
@@ -69,10 +101,23 @@ func (t *text) rows(n int, row func(i int) []any) *text {
 	return t
 }
 
-// table appends (VALUES …) AS v, a table of rows whose columns are called
-// column1, column2, … on both databases. The first row names the types:
-// PostgreSQL would take every value of such a table for text.
+// table appends a table of rows called v whose columns are called column1,
+// column2, … on both databases.
 func (t *text) table(n int, row func(i int) []any) *text {
+	if t.arrays {
+		columns := t.unnest(n, row)
+		t.WriteString(" AS v (")
+		for i := range columns {
+			if i > 0 {
+				t.WriteString(", ")
+			}
+			t.WriteString("column" + strconv.Itoa(i+1))
+		}
+		t.WriteByte(')')
+		return t
+	}
+	// The first row names the types: PostgreSQL would take every value of such
+	// a table for text.
 	t.WriteString("(VALUES (")
 	for i, v := range row(0) {
 		if i > 0 {
@@ -86,6 +131,58 @@ func (t *text) table(n int, row func(i int) []any) *text {
 		t.rows(n-1, func(i int) []any { return row(i + 1) })
 	}
 	return t.add(") AS v")
+}
+
+// unnest appends unnest($1, $2, …), an array for each column, and returns how
+// many there are.
+func (t *text) unnest(n int, row func(i int) []any) int {
+	table := make([][]any, n)
+	for i := range table {
+		table[i] = row(i)
+	}
+	t.WriteString("unnest(")
+	for c := range table[0] {
+		if c > 0 {
+			t.WriteString(", ")
+		}
+		t.WriteString(t.column(table, c))
+	}
+	t.WriteByte(')')
+	return len(table[0])
+}
+
+// column adds the values of column c as one and returns its placeholder.
+func (t *text) column(table [][]any, c int) string {
+	switch table[0][c].(type) {
+	case string:
+		return t.arg(columnOf[string](table, c)) + "::text[]"
+	case bool:
+		return t.arg(columnOf[bool](table, c)) + "::boolean[]"
+	case []byte:
+		return t.arg(columnOf[[]byte](table, c)) + "::bytea[]"
+	}
+	numbers := make([]*int64, len(table))
+	for i, row := range table {
+		switch v := row[c].(type) {
+		case int64:
+			numbers[i] = &v
+		case int:
+			n := int64(v)
+			numbers[i] = &n
+		case nil:
+		default:
+			panic(fmt.Sprintf("a column of %T has no array", v))
+		}
+	}
+	return t.arg(numbers) + "::bigint[]"
+}
+
+func columnOf[T any](table [][]any, c int) []T {
+	values := make([]T, len(table))
+	for i, row := range table {
+		values[i] = row[c].(T)
+	}
+	return values
 }
 
 func sqlType(v any) string {

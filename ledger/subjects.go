@@ -36,8 +36,8 @@ func (b *batch) findBusy(ctx context.Context, asked []subject) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	t := new(text).add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (VALUES ")
-	return t.rows(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
+	t := b.text().add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
+	return t.values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
 		query(ctx, b.tx, func(rows *sql.Rows) error {
 			var s subject
 			err := rows.Scan(&s.endpointID, &s.name)
@@ -71,7 +71,7 @@ func (b *batch) unblock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.letGo(ctx, func(t *text) { list(t.add("id IN "), heads) }); err != nil {
+		if err := b.letGo(ctx, func(t *text) { in(t, "id", heads) }); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (b *batch) unblock(ctx context.Context) error {
 
 // headsOf reads the first unfinished delivery of each subject that has one.
 func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, err error) {
-	t := new(text).add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
+	t := b.text().add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
 		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
 	t.table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
 	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
@@ -125,7 +125,7 @@ const unblocked = "CASE WHEN attempts > 0 OR due_at > ? THEN 1 ELSE 0 END"
 // which they would be without an order. One may be blocked although it is
 // being sent: order was switched on meanwhile.
 func (b *batch) letGo(ctx context.Context, where func(*text)) error {
-	t := new(text).add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
+	t := b.text().add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
 	where(t)
 	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows *sql.Rows) error {
 		var endpointID string

@@ -70,8 +70,8 @@ func (b *batch) lockWindows(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	t := new(text).add("SELECT " + windowColumns + " FROM windows w WHERE w.endpoint_id IN ")
-	list(t, slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
+	t := b.text().add("SELECT " + windowColumns + " FROM windows w WHERE ")
+	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
 	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
 		w := &window{}
 		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
@@ -261,9 +261,9 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 	}
 	slices.Sort(ids)
 	now := micros(b.now)
-	t := new(text).add(`UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
-		WHERE due_at IS NOT NULL AND id IN `, now, now)
-	n, err := list(t, ids).exec(ctx, b.tx)
+	t := b.text().add(`UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
+		WHERE due_at IS NOT NULL AND `, now, now)
+	n, err := in(t, "id", ids).exec(ctx, b.tx)
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (b *batch) storeWindows(ctx context.Context) error {
 }
 
 func (b *batch) storeSome(ctx context.Context, changed []*window) error {
-	t := new(text).add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
+	t := b.text().add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
 		waiting_first = v.column5, waiting_again = v.column6, waiting_blocked = v.column7, admissions = v.column8,
 		next_sequence = v.column9, paused = v.column10, disabled = v.column11, partner_disabled = v.column12,
 		removed = v.column13, wake_at = NULLIF(v.column14, 0), breaker = v.column15, open_until = v.column16,

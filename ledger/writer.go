@@ -297,6 +297,8 @@ type batch struct {
 	followUp []*operation
 }
 
+func (b *batch) text() *text { return b.ledger.text() }
+
 func (b *batch) run(ctx context.Context, ops []*operation) error {
 	for _, op := range ops {
 		op.err = nil
