@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -23,13 +26,16 @@ type Composer struct {
 	keys       Keys
 	box        *signer.Box
 	signatures *signatureCache
+	under      singleflight.Group  // under way, by event
+	signers    chan struct{}       // a place for each signature that is being made
 	signing    func(time.Duration) // observes the RSA operation
 }
 
 // NewComposer returns a composer that signs with keys and opens secrets with
 // box. A nil m measures nothing.
 func NewComposer(keys Keys, box *signer.Box, m *Metrics) *Composer {
-	return &Composer{keys: keys, box: box, signatures: newSignatureCache(), signing: m.signed}
+	return &Composer{keys: keys, box: box, signatures: newSignatureCache(), signing: m.signed,
+		signers: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
 // Body returns the bytes that every attempt at e sends.
@@ -85,7 +91,8 @@ func (c *Composer) Compose(ctx context.Context, job Job, now time.Time) (http.He
 }
 
 // rsaSignature signs the event's data with its pinned key, once per event and
-// key while memory allows: RSA is the dearest step of a delivery.
+// key while memory allows: RSA is the dearest step of a delivery. Deliveries of
+// one event that start together wait for one signature.
 func (c *Composer) rsaSignature(ctx context.Context, e webhook.Event) (string, error) {
 	if !slices.Contains(e.Signatures, webhook.SignatureRSA) {
 		return "", nil
@@ -93,9 +100,29 @@ func (c *Composer) rsaSignature(ctx context.Context, e webhook.Event) (string, e
 	if signature, ok := c.signatures.get(e.ID); ok {
 		return signature, nil
 	}
+	signature, err, _ := c.under.Do(e.ID, func() (any, error) { return c.sign(ctx, e) })
+	if err != nil {
+		return "", err
+	}
+	return signature.(string), nil
+}
+
+// sign signs as one of at most as many as there are processors, so that
+// accepting and recording get their turn between two signatures, however many
+// deliveries wait for theirs.
+func (c *Composer) sign(ctx context.Context, e webhook.Event) (string, error) {
+	if signature, ok := c.signatures.get(e.ID); ok { // another's that has just ended
+		return signature, nil
+	}
 	key, err := c.keys.Key(ctx, e.KeyID)
 	if err != nil {
 		return "", fmt.Errorf("find signing key %s: %w", e.KeyID, err)
+	}
+	select {
+	case c.signers <- struct{}{}:
+		defer func() { <-c.signers }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("sign %s: %w", e.ID, ctx.Err())
 	}
 	began := time.Now()
 	signature, err := key.Sign(e.Data)

@@ -3,7 +3,9 @@ package signer
 import (
 	"crypto/rsa"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // Notification is what a webhook tells, before it is signed.
@@ -19,28 +21,72 @@ type Notification struct {
 
 // Body returns the whole body in RFC 8785 form with rsaSignature in its
 // place, or without a member "signature" if rsaSignature is empty. The same
-// notification and signature always give the same bytes.
+// notification and signature always give the same bytes. Data is refused as
+// Canonical refuses it.
 func (n Notification) Body(rsaSignature string) ([]byte, error) {
-	data, err := members(n.Data)
+	data, err := Canonical(n.Data)
+	inside := 0
+	if err == nil {
+		inside, err = signatureAt(data)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the data of a %s: %w", n.WebhookType, err)
+		return nil, fmt.Errorf("compose the body of a %s: %w", n.WebhookType, err)
 	}
-	if data["signature"] != nil {
-		return nil, fmt.Errorf("the data of a %s already holds a signature", n.WebhookType)
-	}
-	body := map[string]any{"webhookType": n.WebhookType, "success": n.Success, "data": data}
-	switch {
-	case rsaSignature == "":
-	case n.TopLevelSignature:
-		body["signature"] = rsaSignature
-	default:
-		data["signature"], _ = json.Marshal(rsaSignature)
-	}
-	loose, err := json.Marshal(body)
+	loose, err := json.Marshal(map[string]any{"success": n.Success, "webhookType": n.WebhookType})
 	if err != nil {
 		return nil, fmt.Errorf("write the body of a %s: %w", n.WebhookType, err)
 	}
-	return Canonical(loose)
+	rest, err := Canonical(loose)
+	if err != nil {
+		return nil, fmt.Errorf("write the body of a %s: %w", n.WebhookType, err)
+	}
+	beside := ""
+	switch member := `"signature":"` + rsaSignature + `"`; {
+	case rsaSignature == "":
+	case n.TopLevelSignature:
+		beside = member + ","
+	case len(data) == len("{}"):
+		data = []byte("{" + member + "}")
+	case inside == len(data)-1: // behind the last member
+		data = slices.Concat(data[:inside], []byte(","+member), data[inside:])
+	default:
+		data = slices.Concat(data[:inside], []byte(member+","), data[inside:])
+	}
+	return slices.Concat([]byte(`{"data":`), data, []byte(","+beside), rest[1:]), nil
+}
+
+// signatureAt is where a member "signature" belongs in an object in RFC 8785
+// form: before the first member of a greater name, or before its end. Names
+// are compared as they are written, which for one of small letters gives the
+// order of their UTF-16 code units.
+func signatureAt(object []byte) (int, error) {
+	if len(object) < len("{}") || object[0] != '{' || object[len(object)-1] != '}' {
+		return 0, errors.New("the data is no JSON object")
+	}
+	depth, at, name := 0, 0, false
+	for token := range tokens(object) {
+		switch token[0] {
+		case '{', '[':
+			depth++
+			name = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			name = depth == 1
+		default:
+			if name {
+				switch written := string(token[1 : len(token)-1]); {
+				case written == "signature":
+					return 0, errors.New("the data already holds a signature")
+				case written > "signature":
+					return at, nil
+				}
+			}
+			name = false
+		}
+		at += len(token)
+	}
+	return len(object) - 1, nil
 }
 
 // VerifyNotification checks the RSA signature of a notification's body, as

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestANotificationIsOneCanonicalTextThatVerifies(t *testing.T) {
@@ -124,6 +127,45 @@ func FuzzVerifyNotification(f *testing.F) {
 		text, signature, err := signedData(body)
 		if err != nil || Verify(key.Public(), text, signature) != nil || bytes.Contains(text, []byte(`"signature":`)) {
 			t.Fatalf("accepts %q", body)
+		}
+	})
+}
+
+// Composing only puts the signature at its place; reading the data, adding the
+// member and writing all of it in canonical form must give the same bytes.
+func TestABodyIsItsPartsInCanonicalForm(t *testing.T) {
+	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"signaturd", "signaturf", "signature ", "signatur", "Signature", "\x00", "\"", "\\", "\U0001F600", "\uFB01"}))
+	rapid.Check(t, func(t *rapid.T) {
+		members := rapid.MapOf(names, rapid.OneOf(rapid.Just[any]("signature"), rapid.Just[any](1.5),
+			rapid.Just[any](map[string]any{"signature": []any{"z", map[string]any{"zz": "{,]"}}}), rapid.Just[any](nil))).Draw(t, "members")
+		delete(members, "signature")
+		canonical := func(v any) []byte {
+			loose, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := Canonical(loose)
+			if err != nil {
+				t.Skip(err) // not text
+			}
+			return text
+		}
+		for _, topLevel := range []bool{false, true} {
+			n := Notification{WebhookType: "CreateCard", Success: true, Data: canonical(members), TopLevelSignature: topLevel}
+			got, err := n.Body("c2ln")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, data := map[string]any{"webhookType": "CreateCard", "success": true}, maps.Clone(members)
+			if topLevel {
+				body["signature"] = "c2ln"
+			} else {
+				data["signature"] = "c2ln"
+			}
+			body["data"] = data
+			if want := canonical(body); !bytes.Equal(got, want) {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
 		}
 	})
 }
