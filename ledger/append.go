@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -122,7 +120,7 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 	t := b.text().add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
 		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0
 		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE `)
-	err := in(t, "p.code", codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := in(t, "p.code", codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows row) error {
 		var settings []byte
 		var e webhook.Endpoint
 		if err := rows.Scan(&e.PartnerCode, &settings, &e.ID, listColumn[webhook.Type]{&e.Types}, &e.Window.Ordered, &e.Window.Adopting); err != nil {
@@ -254,7 +252,7 @@ func (b *batch) takeKeys(ctx context.Context) error {
 	}
 	have := map[partnerCodeAndKey]stored{}
 	inserted := map[partnerCodeAndKey]bool{}
-	err := t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key").query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key").query(ctx, b.tx, func(rows row) error {
 		var k partnerCodeAndKey
 		err := rows.Scan(&k.partner, &k.key)
 		inserted[k] = true
@@ -266,7 +264,7 @@ func (b *batch) takeKeys(ctx context.Context) error {
 	}
 	if known := slices.DeleteFunc(keys, func(k partnerCodeAndKey) bool { return inserted[k] }); len(known) > 0 {
 		t = b.text().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
-		err = t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows *sql.Rows) error {
+		err = t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows row) error {
 			var k partnerCodeAndKey
 			var s stored
 			err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
@@ -314,7 +312,7 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	t.values(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
 	t.add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
 		RETURNING partner_code, webhook_type, object_id, status, event_id`)
-	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := t.query(ctx, b.tx, func(rows row) error {
 		var o object
 		var l latest
 		err := rows.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
@@ -356,9 +354,8 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	sorted = slices.SortedFunc(maps.Keys(changed), compareObjects)
 	t = b.text().add("UPDATE objects SET status = v.column4, event_id = v.column5, updated_at = ? FROM ", micros(b.now))
 	t.table(len(sorted), func(i int) []any { return append(key(i), have[sorted[i]].status, have[sorted[i]].eventID) })
-	_, err = t.add(` WHERE objects.partner_code = v.column1 AND objects.webhook_type = v.column2
-		AND objects.object_id = v.column3`).exec(ctx, b.tx)
-	return err
+	return b.later(ctx, t.add(` WHERE objects.partner_code = v.column1 AND objects.webhook_type = v.column2
+		AND objects.object_id = v.column3`))
 }
 
 // pointKey makes the key of a repeated status answer with the event that
@@ -382,7 +379,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 	}
 	ids := slices.Sorted(maps.Keys(answers))
 	t := b.text().add("SELECT id, filtered, unexpected FROM events WHERE ")
-	err := in(t, "id", ids).query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := in(t, "id", ids).query(ctx, b.tx, func(rows row) error {
 		var id string
 		var filtered, unexpected bool
 		err := rows.Scan(&id, &filtered, &unexpected)
@@ -393,7 +390,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 		return err
 	}
 	t = in(b.text().add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
-	err = b.ledger.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows *sql.Rows) error {
+	err = b.ledger.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows row) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
 		answers[event].DeliveryIDs = append(answers[event].DeliveryIDs, id)
@@ -415,7 +412,7 @@ func (b *batch) insertEvents(ctx context.Context) error {
 			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
 				joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt)}
 		})
-		if _, err := t.add(" ON CONFLICT DO NOTHING").exec(ctx, b.tx); err != nil {
+		if err := b.later(ctx, t.add(" ON CONFLICT DO NOTHING")); err != nil {
 			return err
 		}
 	}
@@ -589,8 +586,5 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 			string(d.State), "", d.Generation, 0, string(d.Trigger), string(next), d.ReplayOf, d.lane, dueAt, queuedAt, 0, "",
 			"", 0, "", micros(b.now), 0, d.subject}
 	})
-	if _, err := t.exec(ctx, b.tx); err != nil {
-		return fmt.Errorf("insert deliveries: %w", err)
-	}
-	return nil
+	return b.later(ctx, t)
 }

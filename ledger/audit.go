@@ -20,15 +20,15 @@ import (
 // Audit writes an entry; ID, At, Seq and Hash are filled in, and PartnerCode
 // where it is empty and the target is somebody's.
 func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	return l.audited(ctx, []partners.AuditEntry{e}, func(*sql.Tx) error { return nil })
+	return l.audited(ctx, []partners.AuditEntry{e}, func(querier) error { return nil })
 }
 
 // audited runs do and writes what was done in the same transaction: neither
 // stands without the other, whoever hangs up.
-func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(*sql.Tx) error) error {
+func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(querier) error) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+	return l.inTx(ctx, func(tx querier) error {
 		if err := do(tx); err != nil {
 			return err
 		}

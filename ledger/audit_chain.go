@@ -79,7 +79,7 @@ func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) erro
 // chainOldEntries puts the entries of a time without a chain, in their order,
 // behind those that are in it.
 func (l *Ledger) chainOldEntries(ctx context.Context) error {
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+	return l.inTx(ctx, func(tx querier) error {
 		seq, hash, err := lockHead(ctx, tx)
 		if err != nil {
 			return err

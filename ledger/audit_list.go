@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"ledgerhook/partners"
@@ -16,7 +15,7 @@ func auditFields(e *partners.AuditEntry) []any {
 }
 
 func (t *text) audit(ctx context.Context, q querier) (found []partners.AuditEntry, err error) {
-	err = t.query(ctx, q, func(rows *sql.Rows) error {
+	err = t.query(ctx, q, func(rows row) error {
 		var e partners.AuditEntry
 		err := rows.Scan(auditFields(&e)...)
 		found = append(found, e)

@@ -233,7 +233,7 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	b.Endpoint(t, "acme", 8)
 	line := startLine(t, b.Options.DatabaseURL)
 	o := b.Options
-	o.DatabaseURL = line.url
+	o.DatabaseURL = line.url + "&default_query_exec_mode=exec" // a prepared commit would not say what it is
 	l, err := ledger.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func (b *batch) claim(ctx context.Context) error {
 			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled OR w.not_before > ?
 				OR w.breaker <> 'closed' AND w.probe <> deliveries.id)))
 		RETURNING `+deliveryColumns+", next_trigger", ids[0], ids[len(ids)-1], micros(b.now))
-	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := t.query(ctx, b.tx, func(rows row) error {
 		var job delivery.Job
 		if err := rows.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 		return nil
 	}
 	t := b.text().add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
-	return in(t, "id", missed).query(ctx, b.tx, func(rows *sql.Rows) error {
+	return in(t, "id", missed).query(ctx, b.tx, func(rows row) error {
 		var ticket delivery.Ticket
 		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
 			return err
@@ -176,38 +176,59 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	if len(events) == 0 {
 		return nil
 	}
-	t := b.text().add("SELECT " + eventColumns + " FROM events WHERE ")
-	err := in(t, "id", slices.Sorted(maps.Keys(events))).query(ctx, b.tx, func(rows *sql.Rows) error {
-		var e webhook.Event
-		err := rows.Scan(eventFields(&e)...)
-		events[e.ID] = e
-		return err
-	})
-	if err != nil {
+	for _, read := range []error{b.readEvents(ctx, events), b.readClaimed(ctx, endpoints), b.readSecrets(ctx, codes)} {
+		if read != nil {
+			return read
+		}
+	}
+	if err := b.readNow(ctx); err != nil {
 		return err
 	}
 	for _, c := range wanted {
-		if d := c.job.Delivery; c.claimed && events[d.EventID].ID == "" {
+		if !c.claimed {
+			continue
+		}
+		d, e := c.job.Delivery, endpoints[c.job.Delivery.EndpointID]
+		if events[d.EventID].ID == "" {
 			c.claimed = false
 			b.follow(d.EndpointID, func(ctx context.Context, b *batch) error { return b.endWithoutEvent(ctx, d) })
+			continue
 		}
+		c.job.Event, c.job.Secrets = events[d.EventID], codes[d.PartnerCode]
+		c.job.URL, c.job.AckMode, c.job.Timeout, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.timeout, e.headers, e.epoch
 	}
-	t = b.text().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
-	err = in(t, "e.id", slices.Sorted(maps.Keys(endpoints))).query(ctx, b.tx, func(rows *sql.Rows) error {
+	return nil
+}
+
+// readEvents, readClaimed and readSecrets fill maps whose keys say what is
+// wanted, until readNow returns.
+func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
+	t := b.text().add("SELECT " + eventColumns + " FROM events WHERE ")
+	return b.laterRead(ctx, in(t, "id", slices.Sorted(maps.Keys(events))), func(found row) error {
+		var e webhook.Event
+		err := found.Scan(eventFields(&e)...)
+		events[e.ID] = e
+		return err
+	})
+}
+
+func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEndpoint) error {
+	t := b.text().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
+	return b.laterRead(ctx, in(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found row) error {
 		var id string
 		var e claimedEndpoint
-		err := rows.Scan(&id, &e.url, &e.ackMode, microsColumn{&e.timeout}, &e.headers, &e.epoch)
+		err := found.Scan(&id, &e.url, &e.ackMode, microsColumn{&e.timeout}, &e.headers, &e.epoch)
 		endpoints[id] = e
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	t = b.text().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
+}
+
+func (b *batch) readSecrets(ctx context.Context, codes map[string][]delivery.SealedSecret) error {
+	t := b.text().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
 	in(t, "partner_code", slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
-	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	return b.laterRead(ctx, t, func(found row) error {
 		var s partners.Secret
-		if err := rows.Scan(secretFields(&s)...); err != nil {
+		if err := found.Scan(secretFields(&s)...); err != nil {
 			return err
 		}
 		if s.Signs(b.now) {
@@ -215,15 +236,6 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 		}
 		return nil
 	})
-	for _, c := range wanted {
-		if c.claimed {
-			c.job.Event = events[c.job.Delivery.EventID]
-			e := endpoints[c.job.Delivery.EndpointID]
-			c.job.URL, c.job.AckMode, c.job.Timeout, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.timeout, e.headers, e.epoch
-			c.job.Secrets = codes[c.job.Delivery.PartnerCode]
-		}
-	}
-	return err
 }
 
 // endWithoutEvent cancels a claimed delivery whose event is gone, as one that

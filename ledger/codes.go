@@ -15,7 +15,7 @@ import (
 // AlterCode implements partners.CodeStore. A user that nothing is known of
 // gets a row first, so that the steps and their locks are always the same.
 func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*partners.CodeState)) error {
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+	return l.inTx(ctx, func(tx querier) error {
 		var s partners.CodeState
 		err := tx.QueryRowContext(ctx, `INSERT INTO users (partner_code, email, verified_at, code_salt, code_digest, code_expires_at,
 				tries, failures, locked_until, sends, updated_at)

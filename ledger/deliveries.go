@@ -35,7 +35,7 @@ func selectPlaced(where string, args ...any) *text {
 }
 
 func (t *text) placed(ctx context.Context, q querier) (found []delivery.Placed, err error) {
-	err = t.query(ctx, q, func(rows *sql.Rows) error {
+	err = t.query(ctx, q, func(rows row) error {
 		var p delivery.Placed
 		err := rows.Scan(placedFields(&p)...)
 		found = append(found, p)
@@ -66,7 +66,7 @@ func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]deliver
 // Attempts lists the attempts of one delivery by number.
 func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
 	t := new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var a webhook.Attempt
 		err := rows.Scan(attemptFields(&a)...)
 		found = append(found, a)
@@ -143,7 +143,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 		if d.State.Final() {
 			return "", webhook.Conflict("the delivery never had an endpoint")
 		}
-		return "", l.audited(ctx, about(by, id, ""), func(*sql.Tx) error { return nil }) // it waits for one
+		return "", l.audited(ctx, about(by, id, ""), func(querier) error { return nil }) // it waits for one
 	}
 	err = l.alterWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
 		newID = ""
@@ -303,7 +303,7 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 		return nil, l.broken(err)
 	}
 	t := list(new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var a webhook.Attempt
 		err := rows.Scan(attemptFields(&a)...)
 		found = append(found, a)
@@ -318,7 +318,7 @@ func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit
 	err = l.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
 		ids = nil
 		t := new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
-		err = t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit).query(ctx, l.read, func(rows *sql.Rows) error {
+		err = t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit).query(ctx, l.read, func(rows row) error {
 			var id string
 			err := rows.Scan(&id)
 			ids = append(ids, id)

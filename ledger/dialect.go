@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ type dialect struct {
 	forChange string // the same, but lets others hold on to the row as it is found
 	forStay   string // holds on to rows: forUpdate waits for it, forChange does not
 	clock     string // the database's time in microseconds, as SQL
+	prepares  bool   // PostgreSQL: the delivery path's statements, once a session
 }
 
 func (l *Ledger) openPostgres(databaseURL string) error {
@@ -42,8 +44,9 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 	if err != nil {
 		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
 	}
-	// Statements are planned with their values, so that a look-up by id opens
-	// one partition; it also suits a pooler between us and the server.
+	l.prepares = config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement // unless the address says otherwise
+	// What pages read is planned with its values, so that a look-up by id opens
+	// one partition.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
@@ -64,18 +67,22 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 // used, so that a process has none for roles that it does not play.
 func (l *Ledger) openPools(config pgx.ConnConfig) {
 	sessions := newConnector(config, l.unlimited)
-	open := func(connections int) pool {
-		db := sql.OpenDB(sessions)
+	path := sessions
+	if l.prepares {
+		path = newPreparing(config, l.unlimited)
+	}
+	open := func(c driver.Connector, connections int) pool {
+		db := sql.OpenDB(c)
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		return pool{DB: db}
 	}
 	both := func(connections int) view {
-		p := open(connections)
+		p := open(sessions, connections)
 		return view{p, p}
 	}
-	l.write, l.read = open(pathConnections), open(readConnections)
-	l.pools = pools{pages: both(pagesConnections), door: both(doorConnections), partners: both(partnersConnections), lease: open(1)}
+	l.write, l.read = open(path, pathConnections), open(sessions, readConnections)
+	l.pools = pools{pages: both(pagesConnections), door: both(doorConnections), partners: both(partnersConnections), lease: open(sessions, 1)}
 }
 
 func (l *Ledger) openSQLite(dir string) error {
@@ -174,8 +181,17 @@ func (d dialect) newestEvents(types []webhook.Type, from, below string) *text {
 // with other rows.
 func (d dialect) text() *text { return &text{arrays: d.driver == postgresDriver} }
 
+// inBatch runs do in one transaction of the delivery path, with its long
+// statements.
+func (l *Ledger) inBatch(ctx context.Context, do func(tx querier) error) error {
+	if l.driver == postgresDriver {
+		return l.broken(l.write.inPipeline(ctx, do))
+	}
+	return l.inTx(ctx, func(tx querier) error { return do(l.batched(tx)) })
+}
+
 // batched is tx as a batch, with its long statements, uses it.
-func (d dialect) batched(tx *sql.Tx) querier {
+func (d dialect) batched(tx querier) querier {
 	if d.driver == sqliteDriver {
 		return unnumbered{tx}
 	}
@@ -185,19 +201,19 @@ func (d dialect) batched(tx *sql.Tx) querier {
 // unnumbered sends statements with ? for $1, $2, …: SQLite looks a numbered
 // placeholder up among all of its statement's, so that the cost of one grows
 // with the square of its values. 128 rows of 24 take 42 ms, without numbers 2 ms.
-type unnumbered struct{ tx *sql.Tx }
+type unnumbered struct{ tx querier }
 
 func (u unnumbered) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	query, args = withoutNumbers(query, args)
 	return u.tx.ExecContext(ctx, query, args...)
 }
 
-func (u unnumbered) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (u unnumbered) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
 	query, args = withoutNumbers(query, args)
 	return u.tx.QueryContext(ctx, query, args...)
 }
 
-func (u unnumbered) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (u unnumbered) QueryRowContext(ctx context.Context, query string, args ...any) row {
 	query, args = withoutNumbers(query, args)
 	return u.tx.QueryRowContext(ctx, query, args...)
 }
@@ -254,7 +270,11 @@ func retryable(err error) bool {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03"
+		switch pg.Code {
+		case "40001", "40P01", "55P03", "0A000": // 0A000: a migration has changed what a prepared statement finds
+			return true
+		}
+		return false
 	}
 	var lite *sqlite.Error
 	return errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_BUSY || lite.Code()&0xff == sqlite3.SQLITE_LOCKED)

@@ -24,7 +24,7 @@ func endpointFields(e *webhook.Endpoint) []any {
 // are set. Deliveries that waited for the partner's first endpoint and that it
 // takes become its own. At most partners.MaxEndpoints, else Conflict.
 func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error) {
-	err := l.audited(ctx, about(by, e.ID, ""), func(tx *sql.Tx) error {
+	err := l.audited(ctx, about(by, e.ID, ""), func(tx querier) error {
 		var disabled bool
 		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.forUpdate, e.PartnerCode).Scan(&disabled)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -102,7 +102,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err := b.toAdopt(ctx, t, e); err != nil {
 		return false, err
 	}
-	err = t.add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows *sql.Rows) error {
+	err = t.add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows row) error {
 		var id string
 		s := subject{endpointID: e.ID}
 		err := rows.Scan(&id, &s.name)
@@ -139,7 +139,7 @@ func (b *batch) toAdopt(ctx context.Context, t *text, e webhook.Endpoint) error 
 	var before []webhook.Endpoint
 	older := new(text).add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.id < ? AND e.removed_at = 0`, e.PartnerCode, e.ID)
-	err := older.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := older.query(ctx, b.tx, func(rows row) error {
 		var o webhook.Endpoint
 		err := rows.Scan(&o.ID, listColumn[webhook.Type]{&o.Types}, &o.Window.Adopting)
 		if w := b.windows[o.ID]; w != nil { // as this batch leaves it
@@ -180,7 +180,7 @@ func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 	t := new(text).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.removed_at = 0 AND (w.adopting OR e.partner_code IN
 		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL)) ORDER BY e.id`)
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.query(ctx, l.read, func(rows row) error {
 		var e webhook.Endpoint
 		err := rows.Scan(endpointFields(&e)...)
 		found = append(found, e)
@@ -208,7 +208,7 @@ func (l *Ledger) EndpointIn(ctx context.Context, s Scope, id string) (webhook.En
 func selectEndpoint(ctx context.Context, q querier, s Scope, id string) (e webhook.Endpoint, err error) {
 	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.id = ? AND e.removed_at = 0`, id).within(s, "e.partner_code")
-	err = t.query(ctx, q, func(rows *sql.Rows) error { return rows.Scan(endpointFields(&e)...) })
+	err = t.query(ctx, q, func(rows row) error { return rows.Scan(endpointFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("endpoint", id)
 	}
@@ -222,7 +222,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 	}
 	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.removed_at = 0 ORDER BY e.id`, code)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var e webhook.Endpoint
 		err := rows.Scan(endpointFields(&e)...)
 		found = append(found, e)
@@ -345,7 +345,7 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	for {
 		var ids []string
 		err := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id").
-			query(ctx, l.read, func(rows *sql.Rows) error {
+			query(ctx, l.read, func(rows row) error {
 				var id string
 				err := rows.Scan(&id)
 				ids = append(ids, id)
@@ -390,7 +390,7 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 	t := new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
 		reason, micros(b.now))
 	where(t)
-	err = t.add(" RETURNING lane, trigger, partner_code, subject").query(ctx, b.tx, func(rows *sql.Rows) error {
+	err = t.add(" RETURNING lane, trigger, partner_code, subject").query(ctx, b.tx, func(rows row) error {
 		var lane int
 		var trigger webhook.Trigger
 		var partner, subject string
@@ -415,7 +415,7 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 // EndpointURLs lists the different URLs of all endpoints, at most limit.
 func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, err error) {
 	err = new(text).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit).
-		query(ctx, l.read, func(rows *sql.Rows) error {
+		query(ctx, l.read, func(rows row) error {
 			var url string
 			err := rows.Scan(&url)
 			urls = append(urls, url)
@@ -437,7 +437,7 @@ func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, er
 	t := new(text).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
 		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var code string
 		var state webhook.BreakerState
 		var n int

@@ -126,25 +126,58 @@ type Statement struct {
 
 // Trace lets told hear of every statement from now on. Nothing may be going on.
 func (l *Ledger) Trace(databaseURL string, told func(Statement)) error {
+	return l.trace(databaseURL, tracer{told, func() {}})
+}
+
+// CountTrips lets trip hear of every round trip to PostgreSQL from now on.
+// Nothing may be going on.
+func (l *Ledger) CountTrips(databaseURL string, trip func()) error {
+	return l.trace(databaseURL, tracer{func(Statement) {}, trip})
+}
+
+func (l *Ledger) trace(databaseURL string, t tracer) error {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return err
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.Tracer = tracer(told)
+	config.Tracer = t
 	old := *l
 	l.openPools(*config)
 	return errors.Join(view{old.write, old.read}.close(), old.pools.close())
 }
 
-type tracer func(Statement)
+type tracer struct {
+	told func(Statement)
+	trip func()
+}
 
 func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
-	t(Statement{d.SQL, d.Args})
+	t.told(Statement{d.SQL, d.Args})
+	t.trip()
 	return ctx
 }
 
 func (t tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (t tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	t.trip()
+	return ctx
+}
+
+func (t tracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatchQueryData) {
+	t.told(Statement{d.SQL, d.Args})
+}
+
+// TracePrepareStart implements pgx.PrepareTracer.
+func (t tracer) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
+	t.trip()
+	return ctx
+}
+
+func (t tracer) TracePrepareEnd(context.Context, *pgx.Conn, pgx.TracePrepareEndData) {}
+
+func (t tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // ListReplayable is how long the list of what f matches is, unless it is
 // refused since that is more than most.

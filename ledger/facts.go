@@ -50,7 +50,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	t.values(len(sorted), func(i int) []any {
 		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.ledger.slot % rollupSlots, b.facts[sorted[i]]}
 	})
-	if _, err := t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").exec(ctx, b.tx); err != nil {
+	if err := b.later(ctx, t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n")); err != nil {
 		return err
 	}
 	all := map[string]int{}
@@ -60,8 +60,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(all))
 	t = b.text().add("INSERT INTO rollups_all (hour, fact, slot, n) ")
 	t.values(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.ledger.slot, all[names[i]]} })
-	_, err := t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n").exec(ctx, b.tx)
-	return err
+	return b.later(ctx, t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
 }
 
 // note writes an act of the gateway itself into the audit log with the batch.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net/url"
 	"strings"
@@ -112,7 +111,7 @@ func idPrefix(what string) string {
 
 // hits adds what t finds to hits, each thing of a partner once.
 func (l *Ledger) hits(ctx context.Context, kind HitKind, t *text, hits []Hit) ([]Hit, error) {
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.query(ctx, l.read, func(rows row) error {
 		h := Hit{Kind: kind}
 		if err := rows.Scan(&h.ID, &h.PartnerCode, &h.Label, timeColumn{&h.At}); err != nil {
 			return err

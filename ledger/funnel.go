@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -132,7 +131,7 @@ type funnelEvent struct {
 func (l *Ledger) funnelEvents(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
 	t := new(text).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
 		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
-	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows row) error {
 		var e funnelEvent
 		err := rows.Scan(&e.id, timeColumn{&e.createdAt}, &e.filtered)
 		found = append(found, e)
@@ -156,7 +155,7 @@ type funnelDelivery struct {
 func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
 	t := new(text).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
-	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows row) error {
 		var d funnelDelivery
 		err := rows.Scan(&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took})
 		found = append(found, d)
@@ -176,7 +175,7 @@ func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string
 	if err == nil && len(ids) > 0 {
 		t := list(new(text).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
 		err = t.add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
-			query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(timeColumn{&at}) })
+			query(ctx, l.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
 	}
 	return at, l.broken(err)
 }

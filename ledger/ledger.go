@@ -9,7 +9,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -152,7 +151,7 @@ func (l *Ledger) unavailable(err error) error {
 }
 
 // inTx runs do in one transaction.
-func (l *Ledger) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+func (l *Ledger) inTx(ctx context.Context, do func(querier) error) error {
 	return l.broken(l.write.inTx(ctx, do))
 }
 

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -25,7 +24,7 @@ func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found [
 	if cursor != "" {
 		t.add(" WHERE id < ?", cursor)
 	}
-	err = t.add(" ORDER BY id DESC LIMIT ?", limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.add(" ORDER BY id DESC LIMIT ?", limit+1).query(ctx, l.read, func(rows row) error {
 		var k partners.KeptLetter
 		err := rows.Scan(&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, timeColumn{&k.CreatedAt})
 		found = append(found, k)

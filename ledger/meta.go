@@ -64,7 +64,7 @@ type SigningKey struct {
 func (l *Ledger) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 	var keys []SigningKey
 	err := new(text).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id").
-		query(ctx, l.read, func(rows *sql.Rows) error {
+		query(ctx, l.read, func(rows row) error {
 			var k SigningKey
 			err := rows.Scan(&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt})
 			keys = append(keys, k)

@@ -178,7 +178,7 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 // another process migrates the database, Blank waits for the end of that.
 func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
-		return l.inTx(ctx, func(tx *sql.Tx) error {
+		return l.inTx(ctx, func(tx querier) error {
 			if l.driver == postgresDriver { // a migration holds this lock, but not the shared one
 				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared($1)", lock.DefaultLockID); err != nil {
 					return err
@@ -223,7 +223,7 @@ func (l *Ledger) tables(ctx context.Context) (map[string]bool, error) {
 		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 	}
 	tables := map[string]bool{}
-	err := new(text).add(query).query(ctx, l.read, func(rows *sql.Rows) error {
+	err := new(text).add(query).query(ctx, l.read, func(rows row) error {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return err
@@ -241,7 +241,7 @@ func (l *Ledger) migrated(ctx context.Context) (map[int64]time.Time, error) {
 		return nil, err
 	}
 	versions := map[int64]time.Time{}
-	err = new(text).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, l.read, func(rows *sql.Rows) error {
+	err = new(text).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, l.read, func(rows row) error {
 		var version int64
 		var at time.Time
 		if err := rows.Scan(&version, &at); err != nil {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -10,6 +9,6 @@ import (
 // waits for its first or its next attempt; zero: none does.
 func (l *Ledger) OldestWaiting(ctx context.Context, s Scope) (at time.Time, err error) {
 	err = new(text).add("SELECT created_at FROM deliveries WHERE due_at IS NOT NULL").within(s, "partner_code").
-		add(" ORDER BY id LIMIT 1").query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(timeColumn{&at}) })
+		add(" ORDER BY id LIMIT 1").query(ctx, l.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
 	return at, l.broken(err)
 }

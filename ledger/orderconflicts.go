@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -41,7 +40,7 @@ func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (foun
 	t := new(text).add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
 		c.paid_amount, c.tx_hash, c.settled_at, c.settled_by, c.settlement
 		FROM order_conflicts c JOIN orders o ON o.id = c.order_id WHERE `+where, args...).add(" ORDER BY c.at, c.to_status LIMIT ?", maxConflicts)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		c := orders.Conflict{Change: orders.Change{Refused: &orders.Refusal{}}}
 		err := rows.Scan(&c.OrderID, &c.ExternalOrderID, &c.PartnerCode, &c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, timeColumn{&c.At},
 			&c.Refused.PaidAmount, &c.Refused.TxHash, timeColumn{&c.Refused.SettledAt}, &c.Refused.SettledBy, &c.Refused.Settlement)
@@ -58,7 +57,7 @@ func (l *Ledger) SettleOrder(ctx context.Context, id, who, settlement string, by
 	if _, err := l.Order(ctx, id); err != nil {
 		return err
 	}
-	return l.audited(ctx, about(by, id, settlement), func(tx *sql.Tx) error {
+	return l.audited(ctx, about(by, id, settlement), func(tx querier) error {
 		t := new(text).add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
 			micros(time.Now()), who, settlement, id)
 		n, err := t.exec(ctx, tx)

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -119,7 +118,7 @@ func (l *Ledger) dueOrders(ctx context.Context, now time.Time, after orders.Orde
 	t := new(text).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
 		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
 		micros(now), micros(after.ExpiresAt), after.ID, expireStep)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var o orders.Order
 		err := rows.Scan(&o.ID, timeColumn{&o.ExpiresAt})
 		due = append(due, o)
@@ -178,7 +177,7 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	clear(have)
 	t := new(text).add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
 	list(t, ids).add(" ORDER BY id" + b.ledger.forUpdate)
-	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := t.query(ctx, b.tx, func(rows row) error {
 		var o orders.Order
 		err := rows.Scan(orderFields(&o)...)
 		have[o.ID] = o

@@ -30,7 +30,7 @@ func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 // that is taken is a Conflict. What is done is written into the audit log as
 // by, in the same transaction, here and in whatever else takes entries.
 func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error {
-	return l.audited(ctx, about(by, p.Code, ""), func(tx *sql.Tx) error {
+	return l.audited(ctx, about(by, p.Code, ""), func(tx querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), micros(p.CreatedAt), micros(p.CreatedAt))
 		if isUnique(err) {
@@ -55,7 +55,7 @@ func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, er
 // Partners lists partners by code, after the code in cursor.
 func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found []partners.Partner, next string, err error) {
 	t := new(text).add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		p, err := scanPartner(rows.Scan)
 		found = append(found, p)
 		return err
@@ -88,7 +88,7 @@ var errNewEndpoint = &webhook.Error{Kind: webhook.KindConflict, Message: "the pa
 
 func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err error) {
 	t := new(text).add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
-	err = t.query(ctx, q, func(rows *sql.Rows) error {
+	err = t.query(ctx, q, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -157,7 +157,7 @@ const maxPendingSecrets = 10
 
 // AddSecret stores a pending secret of an existing partner.
 func (l *Ledger) AddSecret(ctx context.Context, s partners.Secret, by ...partners.AuditEntry) error {
-	return l.alterSecrets(ctx, s.PartnerCode, about(by, s.PartnerCode, s.ID), func(tx *sql.Tx, have []partners.Secret) error {
+	return l.alterSecrets(ctx, s.PartnerCode, about(by, s.PartnerCode, s.ID), func(tx querier, have []partners.Secret) error {
 		pending := 0
 		for _, h := range have {
 			if h.State == partners.SecretPending {
@@ -182,7 +182,7 @@ func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, e
 
 func secretsOf(ctx context.Context, q querier, code string) (found []partners.Secret, err error) {
 	t := new(text).add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
-	err = t.query(ctx, q, func(rows *sql.Rows) error {
+	err = t.query(ctx, q, func(rows row) error {
 		var s partners.Secret
 		err := rows.Scan(secretFields(&s)...)
 		found = append(found, s)
@@ -206,7 +206,7 @@ func (l *Ledger) RevokeSecret(ctx context.Context, code, id string, now time.Tim
 }
 
 func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partners.AuditEntry, change func(s, active *partners.Secret) error) (changed partners.Secret, err error) {
-	err = l.alterSecrets(ctx, code, about(by, code, id), func(tx *sql.Tx, have []partners.Secret) error {
+	err = l.alterSecrets(ctx, code, about(by, code, id), func(tx querier, have []partners.Secret) error {
 		var secret, active *partners.Secret
 		for i := range have {
 			if have[i].ID == id {
@@ -235,8 +235,8 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partner
 }
 
 // alterSecrets runs do with all secrets of a partner while its row is locked.
-func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(*sql.Tx, []partners.Secret) error) error {
-	return l.audited(ctx, entries, func(tx *sql.Tx) error {
+func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(querier, []partners.Secret) error) error {
+	return l.audited(ctx, entries, func(tx querier) error {
 		var found string
 		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.forUpdate, code).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {

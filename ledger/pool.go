@@ -58,16 +58,46 @@ func (l *Ledger) over(v view) *Ledger {
 
 // ExecContext runs a statement in a transaction of its own.
 func (p pool) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
-	err = p.inTx(ctx, func(tx *sql.Tx) error {
+	err = p.inTx(ctx, func(tx querier) error {
 		result, err = tx.ExecContext(ctx, query, args...)
 		return err
 	})
 	return result, err
 }
 
+// QueryContext implements querier.
+func (p pool) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
+	return found(p.DB.QueryContext(ctx, query, args...))
+}
+
+// QueryRowContext implements querier.
+func (p pool) QueryRowContext(ctx context.Context, query string, args ...any) row {
+	return p.DB.QueryRowContext(ctx, query, args...)
+}
+
+// plain is a transaction of database/sql.
+type plain struct{ *sql.Tx }
+
+// QueryContext implements querier.
+func (t plain) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
+	return found(t.Tx.QueryContext(ctx, query, args...))
+}
+
+// QueryRowContext implements querier.
+func (t plain) QueryRowContext(ctx context.Context, query string, args ...any) row {
+	return t.Tx.QueryRowContext(ctx, query, args...)
+}
+
+func found(r *sql.Rows, err error) (rows, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
 // inTx runs do in one transaction, and once more on another connection if the
 // first one broke off before it can have been committed.
-func (p pool) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+func (p pool) inTx(ctx context.Context, do func(querier) error) error {
 	if p.turn != nil {
 		select {
 		case p.turn <- struct{}{}:
@@ -76,21 +106,27 @@ func (p pool) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 			return ctx.Err()
 		}
 	}
-	undone, err := p.once(ctx, do)
+	return twice(ctx, func() (undone bool, err error) { return p.once(ctx, do) })
+}
+
+// twice runs do once more if a connection broke off before anything of it can
+// have been committed.
+func twice(ctx context.Context, do func() (undone bool, err error)) error {
+	undone, err := do()
 	if err != nil && undone && severed(err) && ctx.Err() == nil {
-		_, err = p.once(ctx, do)
+		_, err = do()
 	}
 	return err
 }
 
 // once runs do in one transaction. With an error, undone reports whether
 // nothing of it can have stayed.
-func (p pool) once(ctx context.Context, do func(*sql.Tx) error) (undone bool, err error) {
+func (p pool) once(ctx context.Context, do func(querier) error) (undone bool, err error) {
 	tx, err := p.BeginTx(ctx, nil)
 	if err != nil {
 		return true, fmt.Errorf("begin: %w", err)
 	}
-	if err := do(tx); err != nil {
+	if err := do(plain{tx}); err != nil {
 		_ = tx.Rollback()
 		return true, err
 	}

@@ -21,7 +21,7 @@ func rateFields(r *orders.Rate) []any {
 // and returns it with that time.
 func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
 	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
-	err := l.audited(ctx, about(by, r.Crypto, r.Price.String()), func(tx *sql.Tx) error {
+	err := l.audited(ctx, about(by, r.Crypto, r.Price.String()), func(tx querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
 		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,
@@ -47,7 +47,7 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 // Rates lists every rate by its cryptocurrency.
 func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
 	t := new(text).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var r orders.Rate
 		err := rows.Scan(rateFields(&r)...)
 		found = append(found, r)

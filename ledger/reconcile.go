@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	var ids []string
 	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = '' ORDER BY wake_at LIMIT ?",
 		micros(time.Now().Add(lookAhead)), limit)
-	err := t.query(ctx, l.write, func(rows *sql.Rows) error {
+	err := t.query(ctx, l.write, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -54,7 +53,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
 	q := new(text).add(`SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
 		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
-	err = q.query(ctx, l.write, func(rows *sql.Rows) error {
+	err = q.query(ctx, l.write, func(rows row) error {
 		var d delivery.Queued
 		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, timeColumn{&d.At})
 		found = append(found, d)
@@ -98,9 +97,9 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
 		RETURNING id, generation, endpoint_id, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
-	err = l.write.inTx(ctx, func(tx *sql.Tx) error {
+	err = l.write.inTx(ctx, func(tx querier) error {
 		taken = nil // of a run that broke off
-		return t.query(ctx, l.batched(tx), func(rows *sql.Rows) error {
+		return t.query(ctx, l.batched(tx), func(rows row) error {
 			var ticket delivery.Ticket
 			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, timeColumn{&ticket.DueAt})
 			taken = append(taken, ticket)
@@ -139,7 +138,7 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
 	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
 		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), workerID, delivery.LeaseTime.Microseconds(), limit)
-	err = t.query(ctx, l.write, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.write, func(rows row) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)
 		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
@@ -153,7 +152,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore t
 // known to be in; empty at first.
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
 	err = new(text).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
-		query(ctx, l.write, func(rows *sql.Rows) error { return rows.Scan(&epoch) })
+		query(ctx, l.write, func(rows row) error { return rows.Scan(&epoch) })
 	return epoch, l.broken(err)
 }
 

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,7 +102,7 @@ func (r *reconciliation) open(prefix string) (refs []string) {
 
 // each runs a query for groups of values and calls found with the rows, each
 // with its reference and its partner's code first.
-func (r *reconciliation) each(ctx context.Context, values []string, query, after string, scan func(*sql.Rows) error) error {
+func (r *reconciliation) each(ctx context.Context, values []string, query, after string, scan func(row) error) error {
 	for group := range slices.Chunk(values, statementRows) {
 		if err := list(new(text).add(query), group).add(after).query(ctx, r.ledger.read, scan); err != nil {
 			return err
@@ -137,7 +136,7 @@ func (r *reconciliation) found(a *Reconciled, code, eventID string) {
 // notification of each.
 func (r *reconciliation) findOrders(ctx context.Context) error {
 	const query = "SELECT o.id, o.external_order_id, o.partner_code, COALESCE((SELECT MAX(c.event_id) FROM order_changes c WHERE c.order_id = o.id), '') FROM orders o WHERE o."
-	scan := func(rows *sql.Rows) error {
+	scan := func(rows row) error {
 		var id, external, code, eventID string
 		if err := rows.Scan(&id, &external, &code, &eventID); err != nil {
 			return err
@@ -164,7 +163,7 @@ func (r *reconciliation) findDeliveries(ctx context.Context) error {
 	return r.each(ctx, r.open(webhook.DeliveryPrefix), "SELECT id, partner_code, event_id FROM deliveries WHERE id IN ", "", r.scanFound)
 }
 
-func (r *reconciliation) scanFound(rows *sql.Rows) error {
+func (r *reconciliation) scanFound(rows row) error {
 	var ref, code, eventID string
 	if err := rows.Scan(&ref, &code, &eventID); err != nil {
 		return err
@@ -204,7 +203,7 @@ func (r *reconciliation) byEvent() (ids []string, byEvent map[string][]*Reconcil
 func (r *reconciliation) readEvents(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	kept := map[string]bool{}
-	err := r.each(ctx, ids, "SELECT id, webhook_type, status, filtered, created_at FROM events WHERE id IN ", "", func(rows *sql.Rows) error {
+	err := r.each(ctx, ids, "SELECT id, webhook_type, status, filtered, created_at FROM events WHERE id IN ", "", func(rows row) error {
 		var id, status string
 		var typ webhook.Type
 		var filtered bool
@@ -265,7 +264,7 @@ func (a *Reconciled) add(d delivery.Placed) {
 // findRefusals tells of events that came in vain, to those whose they are.
 func (r *reconciliation) findRefusals(ctx context.Context) error {
 	return r.each(ctx, r.open(""), "SELECT reference, partner_code, reason, at FROM refusals WHERE result = 'refused' AND reference IN ", " ORDER BY id",
-		func(rows *sql.Rows) error {
+		func(rows row) error {
 			var ref, code, reason string
 			var at time.Time
 			if err := rows.Scan(&ref, &code, &reason, timeColumn{&at}); err != nil {
@@ -307,7 +306,7 @@ func (r *reconciliation) findForgotten(ctx context.Context) error {
 	}
 	for group := range slices.Chunk(left, statementRows) {
 		t := new(text).add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
-		err := list(list(t, types).add(" AND object_id IN "), group).query(ctx, r.ledger.read, func(rows *sql.Rows) error {
+		err := list(list(t, types).add(" AND object_id IN "), group).query(ctx, r.ledger.read, func(rows row) error {
 			var ref string
 			var a Reconciled
 			if err := rows.Scan(&ref, &a.Type, &a.Status, timeColumn{&a.At}); err != nil {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,7 +94,7 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 	})
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'sending'
 		RETURNING id, trigger, partner_code, subject, lane`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
-	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	return t.query(ctx, b.tx, func(rows row) error {
 		var id string
 		var read recordOp
 		if err := rows.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane); err != nil {
@@ -224,10 +223,7 @@ func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attemp
 			string(a.ErrorClass), cleanText(a.ErrorDetail), headerBytes(a.ResponseHeaders), bytesOrEmpty(a.ResponseBody), a.Truncated,
 			a.KeyID, a.Worker, micros(a.NextAt), a.NextReason, a.HeadersCut}
 	})
-	if _, err := t.exec(ctx, b.tx); err != nil {
-		return fmt.Errorf("insert attempts: %w", err)
-	}
-	return nil
+	return b.later(ctx, t)
 }
 
 // headerBytes is how the ledger keeps headers: JSON as bytes.

@@ -46,7 +46,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 	r.Total = len(all)
 	position := 0
 	for page := range slices.Chunk(all, replayPage) {
-		err := l.inTx(ctx, func(tx *sql.Tx) error {
+		err := l.inTx(ctx, func(tx querier) error {
 			t := new(text).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
 			t.values(len(page), func(i int) []any {
 				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", page[i].outcome, 0, ""}
@@ -59,7 +59,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 		}
 		position += len(page)
 	}
-	err = l.audited(ctx, about(by, r.ID, r.Reason), func(tx *sql.Tx) error {
+	err = l.audited(ctx, about(by, r.ID, r.Reason), func(tx querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at, partner_code)
 		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0, $8)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, micros(r.CreatedAt), s.partner)
 		return err
@@ -111,7 +111,7 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 		FROM replay_items i LEFT JOIN deliveries d ON i.outcome = 'admitted' AND d.id = i.new_id WHERE i.replay_id = ?) AS item
 		GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 4, 1`, id)
 	failures := map[webhook.ErrorClass]*delivery.ReplayFailure{}
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var at string
 		var sent, answered bool
 		var class webhook.ErrorClass
@@ -171,7 +171,7 @@ func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found [
 func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
 	t := new(text).add("SELECT "+replayColumns+" FROM replays WHERE id < ?", before(cursor, time.Time{}, webhook.ReplayPrefix)).within(s, "partner_code")
 	t.add(" ORDER BY id DESC LIMIT ?", limit+1)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		r, err := scanReplay(rows.Scan)
 		found = append(found, r)
 		return err
@@ -203,7 +203,7 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 		THEN COALESCE((SELECT MAX(new_id) FROM replay_items WHERE replay_id = replays.id AND new_id <> ''), '') ELSE judge_after END
 		WHERE id = ? AND state IN `, string(to), finished, id)
 	list(t, from)
-	err := l.audited(ctx, about(by, id, ""), func(tx *sql.Tx) error {
+	err := l.audited(ctx, about(by, id, ""), func(tx querier) error {
 		n, err := t.exec(ctx, tx)
 		if err == nil && n == 0 {
 			err = errUnmoved

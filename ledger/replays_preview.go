@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -53,7 +52,7 @@ func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter
 func (l *Ledger) previewGroups(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
 	t := new(text).add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
 	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
-	return t.query(ctx, l.read, func(rows *sql.Rows) error {
+	return t.query(ctx, l.read, func(rows row) error {
 		var g delivery.ReplayGroup
 		err := rows.Scan(&g.PartnerCode, &g.EndpointID, &g.Type, &g.State, &g.ErrorClass, &g.Count)
 		if len(p.Breakdown) < delivery.MaxReplayGroups {
@@ -110,7 +109,7 @@ func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *deli
 func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) (err error) {
 	ids := []string{""}
 	t := new(text).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -136,7 +135,7 @@ func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter, most int
 	for {
 		n := 0
 		t := new(text).add("SELECT d.id, d.endpoint_id, d.event_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
-		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		err := t.query(ctx, l.read, func(rows row) error {
 			var d listed
 			var event string
 			err := rows.Scan(&d.deliveryID, &d.endpointID, &event)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -26,7 +25,7 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	t := new(text).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
 		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome NOT IN ('', 'unknown') AND d.state <> 'delivered') "+
 		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.query(ctx, l.read, func(rows row) error {
 		var id string
 		var judged, failed int
 		err := rows.Scan(&id, &judged, &failed)
@@ -67,7 +66,7 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 		t := new(text).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
 			d.last_class, d.last_status FROM replay_items i JOIN deliveries d ON d.id = i.new_id
 			WHERE i.outcome = 'admitted' AND i.new_id >= ? AND i.new_id < ? AND d.finished_at > 0 ORDER BY i.new_id LIMIT ?`, from, to, settleRows)
-		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		err := t.query(ctx, l.read, func(rows row) error {
 			var s settled
 			err := rows.Scan(&s.newID, &s.outcome, &s.class, &s.status)
 			ended = append(ended, s)

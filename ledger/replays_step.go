@@ -24,7 +24,7 @@ const (
 // StepReplays implements delivery.Replays.
 func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err error) {
 	var ids []string
-	err = new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id").query(ctx, l.read, func(rows *sql.Rows) error {
+	err = new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id").query(ctx, l.read, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -79,7 +79,7 @@ func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []st
 			SELECT (SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
 		SELECT `+windowColumns+", e.id, "+replayWaits+` FROM e JOIN windows w ON w.endpoint_id = e.id
 		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, micros(now), id)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var w window
 		var endpoint string
 		var waits bool
@@ -211,7 +211,7 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 		room := w.replayRoom(b.now)
 		if w.crowded(b.now) {
 			err := new(text).add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", micros(b.now), endpoint).
-				query(ctx, b.tx, func(rows *sql.Rows) error { return rows.Scan(&room) })
+				query(ctx, b.tx, func(rows row) error { return rows.Scan(&room) })
 			if err != nil {
 				return nil, err
 			}
@@ -239,7 +239,7 @@ func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit in
 			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
 		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, micros(created), id, endpoint, limit)
-	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err = t.query(ctx, b.tx, func(rows row) error {
 		var item replayItem
 		d := &item.Delivery
 		err := rows.Scan(&item.position, &d.EndpointID, &d.ID, &d.EventID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &item.skip)

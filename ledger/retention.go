@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,7 +95,7 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(text).add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
 			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), adoptBatch)
-		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		err := t.query(ctx, l.read, func(rows row) error {
 			var endpoint, id string
 			err := rows.Scan(&endpoint, &id)
 			expired[endpoint] = append(expired[endpoint], id)
@@ -174,7 +173,7 @@ func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.
 // could wait in a circle for one that takes a second.
 func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 	for _, p := range partitioned {
-		err := l.inTx(ctx, func(tx *sql.Tx) error {
+		err := l.inTx(ctx, func(tx querier) error {
 			// The parent first, as everybody else does; a drop takes it anyway.
 			if _, err := tx.ExecContext(ctx, lockPartitions+"LOCK TABLE ONLY "+p.table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 				return err
@@ -242,7 +241,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	for {
 		var old [][]any
 		t := new(text).add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", micros(before), objectsAtOnce)
-		err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+		err := t.query(ctx, l.read, func(rows row) error {
 			var partner, typ, object string
 			err := rows.Scan(&partner, &typ, &object)
 			old = append(old, []any{partner, typ, object})
@@ -254,7 +253,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 		for some := range slices.Chunk(old, deleteRows) {
 			t := new(text).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
 			t.rows(len(some), func(i int) []any { return some[i] }).add(")") // the age again: an event may have moved it on
-			if err := l.inTx(ctx, func(tx *sql.Tx) error { _, err := t.exec(ctx, l.batched(tx)); return err }); err != nil {
+			if err := l.inTx(ctx, func(tx querier) error { _, err := t.exec(ctx, l.batched(tx)); return err }); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -192,7 +191,7 @@ func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from strin
 		t.add(" AND d.id >= ?", from)
 	}
 	q.rest(t, p)
-	err = t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows row) error {
 		var d FoundDelivery
 		err := rows.Scan(append(placedFields(&d.Placed), &d.URL, &d.Host, timeColumn{&d.FirstAt}, timeColumn{&d.LastAt}, microsColumn{&d.LastDuration})...)
 		found = append(found, d)
@@ -210,7 +209,7 @@ func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above strin
 			t.add(" AND d.id > ?", above)
 		}
 		t.add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", rows-1)
-		err = t.query(ctx, l.read, func(found *sql.Rows) error { return found.Scan(&id, timeColumn{&at}) })
+		err = t.query(ctx, l.read, func(found row) error { return found.Scan(&id, timeColumn{&at}) })
 	}
 	return id, at, err
 }

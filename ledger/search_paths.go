@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,7 +97,7 @@ func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids [
 	t.equal("host", strings.ToLower(q.Host))
 	t.equal("partner_code", q.PartnerCode)
 	codes := map[string]bool{}
-	err = t.add(" ORDER BY id LIMIT ?", statementRows).query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.add(" ORDER BY id LIMIT ?", statementRows).query(ctx, l.read, func(rows row) error {
 		var id, code string
 		err := rows.Scan(&id, &code)
 		ids, codes[code] = append(ids, id), true
@@ -168,7 +167,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 	case strings.HasPrefix(reference, webhook.OrderPrefix):
 		var code, external string
 		err := new(text).add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).within(q.Scope, "partner_code").
-			query(ctx, l.read, func(rows *sql.Rows) error { return rows.Scan(&code, &external) })
+			query(ctx, l.read, func(rows row) error { return rows.Scan(&code, &external) })
 		if err != nil {
 			return nil, fmt.Errorf("find the order: %w", err)
 		}
@@ -178,7 +177,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 	}
 	events := []string{}
 	t := new(text).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
-	err := t.add(" ORDER BY id DESC LIMIT ?", maxReferenced).query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.add(" ORDER BY id DESC LIMIT ?", maxReferenced).query(ctx, l.read, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		events = append(events, id)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -71,7 +70,7 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 		t.add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).within(s, "partner_code")
 		t.equal("partner_code", partnerCode)
 	}
-	err := t.add(" GROUP BY hour, fact").query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.add(" GROUP BY hour, fact").query(ctx, l.read, func(rows row) error {
 		var hour, n int64
 		var name string
 		if err := rows.Scan(&hour, &name, &n); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,24 +40,28 @@ const (
 	statementLimit = "10s" // commitTimeout
 	lockLimit      = "8s"  // more than idleLimit: who waits for a frozen process gets the lock
 
-	begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '" + idleLimit + "'; " +
-		"SET LOCAL tcp_user_timeout = '" + idleLimit + "'" // where it is sending and nobody takes it
-	beginLimited = begin + "; SET LOCAL statement_timeout = '" + statementLimit + "'; SET LOCAL lock_timeout = '" + lockLimit + "'"
+	begin  = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	limits = "SELECT set_config('idle_in_transaction_session_timeout', '" + idleLimit + "', true), " +
+		"set_config('tcp_user_timeout', '" + idleLimit + "', true)" // where it is sending and nobody takes it
+	allLimits = limits + ", set_config('statement_timeout', '" + statementLimit + "', true), set_config('lock_timeout', '" + lockLimit + "', true)"
 )
 
 // connector makes sessions of one configuration.
 type connector struct {
 	driver.Connector
-	begin string
+	limits string
+
+	unprepared *connector   // to use instead behind a pooler; nil: nothing is prepared anyway
+	pooled     *atomic.Bool // that there is one has been seen
 }
 
 // newConnector lets transactions last as long as they may if unlimited is set,
 // as the steps of a migration do.
 func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 	config.RuntimeParams = withParameters(config.RuntimeParams)
-	c := connector{begin: beginLimited}
+	c := connector{limits: allLimits}
 	if unlimited {
-		c.begin = begin
+		c.limits = limits
 	}
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
 	config.DialFunc = dialer.DialContext
@@ -64,6 +69,17 @@ func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "bytea", OID: pgtype.ByteaOID, Codec: anyBytea{}})
 		return nil
 	}))
+	return c
+}
+
+// newPreparing is newConnector for the delivery path, whose statements are few
+// and come again and again: each is prepared once a session and planned once,
+// without its values, which took PostgreSQL as long as running it.
+func newPreparing(config pgx.ConnConfig, unlimited bool) connector {
+	plain := newConnector(config, unlimited)
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	c := newConnector(config, unlimited)
+	c.unprepared, c.pooled = &plain, new(atomic.Bool)
 	return c
 }
 
@@ -82,11 +98,40 @@ func withParameters(given map[string]string) map[string]string {
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.unprepared != nil && c.pooled.Load() {
+		return c.unprepared.Connect(ctx)
+	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return session{conn.(*stdlib.Conn), c.begin}, nil
+	s := session{conn.(*stdlib.Conn), c.limits}
+	if c.unprepared == nil {
+		return s, nil
+	}
+	pooled, err := s.prepare(ctx)
+	if err == nil && !pooled {
+		return s, nil
+	}
+	_ = s.Close()
+	if err != nil {
+		return nil, err
+	}
+	c.pooled.Store(true)
+	return c.unprepared.Connect(ctx)
+}
+
+// prepare has the session plan each statement once, whatever its values are,
+// unless a pooler stands between us and the server: it may hand every
+// transaction to another of its sessions, which know no statement of ours. It
+// shows in that the session that answers is not the one that was begun.
+func (s session) prepare(ctx context.Context) (pooled bool, err error) {
+	conn, pid := s.Conn.Conn(), uint32(0)
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid); err != nil || pid != conn.PgConn().PID() {
+		return err == nil, err
+	}
+	_, err = conn.Exec(ctx, "SET plan_cache_mode = 'force_generic_plan'")
+	return false, err
 }
 
 // session is a connection to PostgreSQL. What it answers with ErrBadConn, the
@@ -94,13 +139,13 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // and has changed nothing.
 type session struct {
 	*stdlib.Conn
-	begin string
+	limits string // of its transactions
 }
 
 // BeginTx implements driver.ConnBeginTx. The ledger asks for no other kind of
 // transaction than its own.
 func (s session) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
-	tx, err := s.Conn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: s.begin})
+	tx, err := s.Conn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: begin + "; " + s.limits})
 	if err != nil {
 		return nil, s.again(ctx, err)
 	}

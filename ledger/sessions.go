@@ -25,7 +25,7 @@ func sessionFields(s *partners.Session) []any {
 // login of its person and writes by.
 func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
 	by.Target = s.PersonID
-	return l.atDoor().audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	return l.atDoor().audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, micros(s.CreatedAt), false)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 	live := map[string]bool{}
 	t := new(text).add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE p.disabled = ? AND COALESCE(a.disabled, ?) = ? AND s.id IN `, false, false, false)
-	err := list(t, ids).query(ctx, l.read, func(rows *sql.Rows) error {
+	err := list(t, ids).query(ctx, l.read, func(rows row) error {
 		var s partners.Session
 		err := rows.Scan(sessionFields(&s)...)
 		live[s.ID] = s.Live(now)
@@ -78,7 +78,7 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 // Sessions lists a person's sessions that are live at now, newest first.
 func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
 	err = new(text).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
-		query(ctx, l.read, func(rows *sql.Rows) error {
+		query(ctx, l.read, func(rows row) error {
 			var s partners.Session
 			err := rows.Scan(sessionFields(&s)...)
 			if s.Live(now) {
@@ -93,7 +93,7 @@ func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (
 // another's is NotFound, as is one that has ended.
 func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
 	by.Target = personID
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
 		if err != nil {
 			return fmt.Errorf("delete a session: %w", err)
@@ -106,7 +106,7 @@ func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by 
 }
 
 // endSessions ends all sessions of a person but the one with the hash keep.
-func endSessions(ctx context.Context, tx *sql.Tx, personID string, keep []byte) error {
+func endSessions(ctx context.Context, tx querier, personID string, keep []byte) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE person_id = $1 AND hash <> $2", personID, bytesOrEmpty(keep)); err != nil {
 		return fmt.Errorf("end sessions: %w", err)
 	}

@@ -25,7 +25,7 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 	if i.PersonID != "" {
 		by.Target = i.PersonID
 	}
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		if i.PersonID != "" {
 			if err := voidLinks(ctx, tx, i.PersonID); err != nil {
 				return err
@@ -42,7 +42,7 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 
 // voidLinks deletes the links with which a person could still choose a new
 // password.
-func voidLinks(ctx context.Context, tx *sql.Tx, personID string) error {
+func voidLinks(ctx context.Context, tx querier, personID string) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE person_id = $1 AND used_at = 0", personID); err != nil {
 		return fmt.Errorf("delete links for a new password: %w", err)
 	}
@@ -56,7 +56,7 @@ func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, 
 	if !anybody {
 		t.add(" AND partner_code = ?", partnerCode)
 	}
-	err = t.add(" ORDER BY id DESC LIMIT 200").query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.add(" ORDER BY id DESC LIMIT 200").query(ctx, l.read, func(rows row) error {
 		var i partners.Invite
 		err := rows.Scan(inviteFields(&i)...)
 		found = append(found, i)
@@ -84,7 +84,7 @@ func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners
 // another partner is NotFound.
 func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = id, partnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
 		if err != nil {
 			return fmt.Errorf("delete an invitation: %w", err)
@@ -103,7 +103,7 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // the link still works.
 func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	invited := by.Detail
-	err := l.atDoor().inTx(ctx, func(tx *sql.Tx) error {
+	err := l.atDoor().inTx(ctx, func(tx querier) error {
 		i, err := l.invite(ctx, tx, hash)
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Perso
 }
 
 // lockEnabled locks a person, who must not be disabled.
-func (l *Ledger) lockEnabled(ctx context.Context, tx *sql.Tx, personID string) error {
+func (l *Ledger) lockEnabled(ctx context.Context, tx querier, personID string) error {
 	var disabled bool
 	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.forUpdate, personID).Scan(&disabled)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *Ledger) lockEnabled(ctx context.Context, tx *sql.Tx, personID string) e
 
 // useInvite uses an invitation up that is open at now. Of requests at the same
 // time one does.
-func useInvite(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) error {
+func useInvite(ctx context.Context, tx querier, hash []byte, now time.Time) error {
 	result, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1 AND used_at = 0 AND expires_at > $2", hash, micros(now))
 	if err != nil {
 		return fmt.Errorf("use an invitation up: %w", err)
@@ -159,7 +159,7 @@ func useInvite(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) erro
 	return webhook.Conflict("this link was used already or has expired: ask for a new one")
 }
 
-func resetPassword(ctx context.Context, tx *sql.Tx, personID, passwordHash string) error {
+func resetPassword(ctx context.Context, tx querier, personID, passwordHash string) error {
 	err := updateOne(ctx, tx, personID, "UPDATE people SET password = $2, totp = $3, totp_step = 0 WHERE id = $1", personID, passwordHash, []byte{})
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -94,7 +93,7 @@ func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
 	s.LastEvents = map[webhook.Type]time.Time{}
 	silent, below := slices.Clone(webhook.Types), before("", soon(time.Time{}), webhook.EventPrefix)
 	err := l.nearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
-		err = l.newestEvents(silent, from, below).query(ctx, l.read, func(rows *sql.Rows) error {
+		err = l.newestEvents(silent, from, below).query(ctx, l.read, func(rows row) error {
 			var typ webhook.Type
 			var at time.Time
 			err := rows.Scan(&typ, timeColumn{&at})
@@ -175,7 +174,7 @@ func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	var lanes []lane
 	t := new(text).add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
 		micros(s.AsOf.Add(lookAhead)), micros(s.AsOf), backlogWindows)
-	err := t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err := t.query(ctx, l.read, func(rows row) error {
 		var w window
 		err := rows.Scan(windowFields(&w.Window)...)
 		if w.Open() {
@@ -191,7 +190,7 @@ func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	if err != nil {
 		return err
 	}
-	return l.first(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).query(ctx, l.read, func(rows *sql.Rows) error {
+	return l.first(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).query(ctx, l.read, func(rows row) error {
 		var id string
 		var due, created time.Time
 		if err := rows.Scan(&id, timeColumn{&due}, timeColumn{&created}); err != nil {

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,7 +55,7 @@ func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEnd
 	t := new(text).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
 		micros(now.Add(-FailingAfter)), maxFailing)
-	err = t.query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.query(ctx, l.read, func(rows row) error {
 		var e failingEndpoint
 		err := rows.Scan(append([]any{&e.partner, &e.host}, windowFields(&e.window)...)...)
 		found = append(found, e)
@@ -91,7 +90,7 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 		codes[i] = p.PartnerCode
 	}
 	t := new(text).add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", micros(now)/hourMicros-1)
-	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.read, func(rows *sql.Rows) error {
+	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.read, func(rows row) error {
 		var code, name string
 		var n int64
 		if err := rows.Scan(&code, &name, &n); err != nil {

@@ -13,8 +13,19 @@ import (
 // querier is a transaction or a pool.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) row
+}
+
+// row is what a statement found, or the present one of more.
+type row interface{ Scan(to ...any) error }
+
+// rows are what a statement found, one after the other.
+type rows interface {
+	row
+	Next() bool
+	Err() error
+	Close() error
 }
 
 // statementRows is how many rows of up to 26 values one statement takes:
@@ -208,18 +219,27 @@ func (t *text) exec(ctx context.Context, q querier) (int64, error) {
 var errRow = errors.New("a row of the ledger cannot be read")
 
 // query runs t and calls scan for every row.
-func (t *text) query(ctx context.Context, q querier, scan func(*sql.Rows) error) error {
+func (t *text) query(ctx context.Context, q querier, scan func(row) error) error {
 	rows, err := q.QueryContext(ctx, t.String(), t.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
+	return each(rows, scan)
+}
+
+// each calls scan for every row of found.
+func each(found interface {
+	row
+	Next() bool
+	Err() error
+}, scan func(row) error) error {
+	for found.Next() {
+		if err := scan(found); err != nil {
 			return fmt.Errorf("%w: %w", errRow, err)
 		}
 	}
-	return rows.Err()
+	return found.Err()
 }
 
 // micros is how the ledger writes a time; the zero time is 0.

@@ -38,7 +38,7 @@ func (b *batch) findBusy(ctx context.Context, asked []subject) error {
 	}
 	t := b.text().add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
 	return t.values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
-		query(ctx, b.tx, func(rows *sql.Rows) error {
+		query(ctx, b.tx, func(rows row) error {
 			var s subject
 			err := rows.Scan(&s.endpointID, &s.name)
 			b.busy[s] = true
@@ -83,7 +83,7 @@ func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, 
 	t := b.text().add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
 		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
 	t.table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
-	err = t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err = t.query(ctx, b.tx, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -127,7 +127,7 @@ const unblocked = "CASE WHEN attempts > 0 OR due_at > ? THEN 1 ELSE 0 END"
 func (b *batch) letGo(ctx context.Context, where func(*text)) error {
 	t := b.text().add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
 	where(t)
-	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows *sql.Rows) error {
+	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows row) error {
 		var endpointID string
 		var lane int
 		var due sql.NullInt64
@@ -173,7 +173,7 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	}
 	t = new(text).add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
 		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id", now, w.EndpointID)
-	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := t.query(ctx, b.tx, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		w.leave(id)
@@ -189,7 +189,7 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 func (b *batch) recount(ctx context.Context, w *window) error {
 	w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked = 0, 0, 0
 	t := new(text).add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
-	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	return t.query(ctx, b.tx, func(rows row) error {
 		var lane, n int
 		err := rows.Scan(&lane, &n)
 		w.waits(lane, n)

@@ -19,7 +19,7 @@ func familyFields(f *partners.Family) []any {
 
 // AddFamily implements partners.TokenStore.
 func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
-	return l.inTx(ctx, func(tx *sql.Tx) error {
+	return l.inTx(ctx, func(tx querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 			f.ID, f.User.PartnerCode, f.User.Email, micros(f.ExpiresAt), micros(f.RevokedAt), f.Current, micros(f.CurrentUntil),
 			bytesOrEmpty(f.Previous), micros(f.RotatedAt), bytesOrEmpty(f.SealedPair), micros(f.EndsAt()))
@@ -30,7 +30,7 @@ func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partner
 	})
 }
 
-func insertTokens(ctx context.Context, tx *sql.Tx, family string, t partners.Issued) error {
+func insertTokens(ctx context.Context, tx querier, family string, t partners.Issued) error {
 	if _, err := tx.ExecContext(ctx, "INSERT INTO refresh_tokens (hash, family_id) VALUES ($1, $2)", t.Refresh, family); err != nil {
 		return fmt.Errorf("insert a refresh token: %w", err)
 	}
@@ -44,7 +44,7 @@ func insertTokens(ctx context.Context, tx *sql.Tx, family string, t partners.Iss
 
 // AlterFamily implements partners.TokenStore.
 func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+	err = l.inTx(ctx, func(tx querier) error {
 		found = false
 		var f partners.Family
 		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families

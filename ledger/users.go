@@ -20,7 +20,7 @@ func personFields(p *partners.Person) []any {
 // CreateFirstOperator stores p with the hash of his password unless there is
 // an operator already, and reports whether it did.
 func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+	err = l.inTx(ctx, func(tx querier) error {
 		created = false
 		var known bool
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
@@ -46,7 +46,7 @@ func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
 }
 
 // insertPerson stores a person; a username that is taken is a Conflict.
-func insertPerson(ctx context.Context, tx *sql.Tx, p partners.Person, passwordHash string) error {
+func insertPerson(ctx context.Context, tx querier, p partners.Person, passwordHash string) error {
 	n, err := new(text).add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0) ON CONFLICT (username) DO NOTHING`,
 		p.ID, p.Username, p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, micros(p.CreatedAt)).exec(ctx, tx)
@@ -86,7 +86,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 	} else {
 		t.add(" AND p.partner_code = ?", f.PartnerCode)
 	}
-	err = t.add(" ORDER BY p.id LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows *sql.Rows) error {
+	err = t.add(" ORDER BY p.id LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows row) error {
 		var p partners.Person
 		err := rows.Scan(personFields(&p)...)
 		found = append(found, p)
@@ -106,7 +106,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 // is a Conflict.
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
-	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		admins, err := lockAdmins(ctx, tx, partnerCode, l.forUpdate)
 		if err != nil {
 			return err
@@ -143,10 +143,10 @@ func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by par
 
 // lockAdmins locks the admins that can sign in, so that two of them cannot
 // take each other away.
-func lockAdmins(ctx context.Context, tx *sql.Tx, partnerCode, forUpdate string) (map[string]bool, error) {
+func lockAdmins(ctx context.Context, tx querier, partnerCode, forUpdate string) (map[string]bool, error) {
 	admins := map[string]bool{}
 	t := new(text).add("SELECT id FROM people WHERE partner_code = ? AND role = ? AND disabled = ? ORDER BY id"+forUpdate, partnerCode, string(partners.RoleAdmin), false)
-	err := t.query(ctx, tx, func(rows *sql.Rows) error {
+	err := t.query(ctx, tx, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
 		admins[id] = true

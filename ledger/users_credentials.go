@@ -39,7 +39,7 @@ func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c 
 // choose another one stop working.
 func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		if err := updateOne(ctx, tx, p.ID, "UPDATE people SET password = $2 WHERE id = $1", p.ID, passwordHash); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHas
 
 // shutOut ends what a person's password let in, but for the session with the
 // hash keep: sessions, and links with which he could choose another one.
-func shutOut(ctx context.Context, tx *sql.Tx, personID string, keep []byte) error {
+func shutOut(ctx context.Context, tx querier, personID string, keep []byte) error {
 	if err := voidLinks(ctx, tx, personID); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func shutOut(ctx context.Context, tx *sql.Tx, personID string, keep []byte) erro
 // out everywhere but in the session with the hash keep, and writes by.
 func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx *sql.Tx) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
 		err := updateOne(ctx, tx, p.ID, "UPDATE people SET totp = $2, totp_step = $3 WHERE id = $1", p.ID, bytesOrEmpty(sealed), step)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, 
 	})
 }
 
-func replaceRecovery(ctx context.Context, tx *sql.Tx, personID string, hashes [][]byte) error {
+func replaceRecovery(ctx context.Context, tx querier, personID string, hashes [][]byte) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM recovery_codes WHERE person_id = $1", personID); err != nil {
 		return fmt.Errorf("delete recovery codes: %w", err)
 	}
@@ -113,7 +113,7 @@ func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool,
 }
 
 // updateOne updates a person, who is NotFound if he is not there.
-func updateOne(ctx context.Context, tx *sql.Tx, personID, query string, args ...any) error {
+func updateOne(ctx context.Context, tx querier, personID, query string, args ...any) error {
 	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("update a person: %w", err)

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -72,7 +70,7 @@ func (b *batch) lockWindows(ctx context.Context) error {
 	}
 	t := b.text().add("SELECT " + windowColumns + " FROM windows w WHERE ")
 	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
-	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	return t.query(ctx, b.tx, func(rows row) error {
 		w := &window{}
 		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
 			return err
@@ -188,7 +186,7 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 	}
 	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
 	found := map[string][]waiting{}
-	err := t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	err := t.query(ctx, b.tx, func(rows row) error {
 		var endpoint string
 		var d waiting
 		if err := rows.Scan(&endpoint, &d.id, &d.generation, &d.lane, timeColumn{&d.dueAt}, &d.first); err != nil {
@@ -263,12 +261,8 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 	now := micros(b.now)
 	t := b.text().add(`UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
 		WHERE due_at IS NOT NULL AND `, now, now)
-	n, err := in(t, "id", ids).exec(ctx, b.tx)
-	if err != nil {
+	if err := b.laterChanges(ctx, in(t, "id", ids), len(picked)); err != nil {
 		return err
-	}
-	if int(n) != len(picked) {
-		return fmt.Errorf("%w: %d of %d waiting deliveries were changed without their window", errRow, len(picked)-int(n), len(picked))
 	}
 	b.tickets = append(b.tickets, picked...)
 	return b.markProbes(ctx, picked)
@@ -307,7 +301,7 @@ func (b *batch) setWake(ctx context.Context, group []*window) error {
 		return nil
 	}
 	t := b.ledger.first(again, "endpoint_id, due_at", time.Time{}, "")
-	return t.query(ctx, b.tx, func(rows *sql.Rows) error {
+	return t.query(ctx, b.tx, func(rows row) error {
 		var id string
 		var due time.Time
 		if err := rows.Scan(&id, timeColumn{&due}); err != nil {
@@ -356,8 +350,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, micros(w.NotBefore), w.RateEvery.Microseconds(),
 			micros(w.RateNext), w.Ordered, w.Adopting}
 	})
-	_, err := t.add(" WHERE windows.endpoint_id = v.column1").exec(ctx, b.tx)
-	return err
+	return b.later(ctx, t.add(" WHERE windows.endpoint_id = v.column1"))
 }
 
 // wakeUp is when the promoter must look at the window: never while it is

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -244,13 +243,13 @@ func (w *writer) transact(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	var b *batch
-	err := w.ledger.inTx(ctx, func(tx *sql.Tx) (err error) {
+	err := w.ledger.inBatch(ctx, func(tx querier) (err error) {
 		defer func() {
 			if v := recover(); v != nil { // in what a caller handed over; see commitEach
 				err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
 			}
 		}()
-		b = &batch{ledger: w.ledger, tx: w.ledger.batched(tx), now: time.Now(), windows: map[string]*window{}}
+		b = &batch{ledger: w.ledger, tx: tx, now: time.Now(), windows: map[string]*window{}}
 		return b.run(ctx, ops)
 	})
 	if err != nil {
@@ -295,6 +294,48 @@ type batch struct {
 	notes    []partners.AuditEntry
 	tickets  []delivery.Ticket
 	followUp []*operation
+}
+
+// later runs a statement whose outcome nothing in the batch depends on, at the
+// latest with the commit.
+func (b *batch) later(ctx context.Context, t *text) error {
+	if p, ok := b.tx.(*pipeline); ok {
+		p.later(t)
+		return nil
+	}
+	_, err := t.exec(ctx, b.tx)
+	return err
+}
+
+// laterChanges is later for a statement that must change n rows.
+func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
+	if p, ok := b.tx.(*pipeline); ok {
+		p.laterChanges(t, n)
+		return nil
+	}
+	changed, err := t.exec(ctx, b.tx)
+	if err != nil {
+		return err
+	}
+	return changes(changed, n)
+}
+
+// laterRead calls scan for every row that t finds, at the latest at the next
+// readNow.
+func (b *batch) laterRead(ctx context.Context, t *text, scan func(row) error) error {
+	if p, ok := b.tx.(*pipeline); ok {
+		p.laterRead(t, scan)
+		return nil
+	}
+	return t.query(ctx, b.tx, scan)
+}
+
+// readNow returns when all that laterRead was asked for has been read.
+func (b *batch) readNow(ctx context.Context) error {
+	if p, ok := b.tx.(*pipeline); ok {
+		return p.flush(ctx)
+	}
+	return nil
 }
 
 func (b *batch) text() *text { return b.ledger.text() }
