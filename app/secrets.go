@@ -107,7 +107,7 @@ func shownSecret(dir, name string, generate func() string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the secret: %w", err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return strings.TrimSpace(strings.TrimPrefix(string(text), "\uFEFF")), nil
 }
 
 // keptSecret is shownSecret, and keeps what it generates. The ledger holds the

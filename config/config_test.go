@@ -117,6 +117,15 @@ func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 	}
 }
 
+func TestAByteOrderMarkBeforeAFileIsPassedOver(t *testing.T) {
+	t.Parallel()
+	token := strings.Repeat("t", 40)
+	cfg := load(t, "\uFEFFtoken: "+strings.Repeat("x", 40)+"\n", "LEDGERHOOK_TOKEN_FILE="+write(t, "token", "\uFEFF"+token+"\r\n"))
+	if string(cfg.Token) != token {
+		t.Errorf("the token is %q", string(cfg.Token))
+	}
+}
+
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:p@h/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ func readFile(path string) (layer, []error) {
 	if err != nil {
 		return nil, []error{fmt.Errorf("config file: %w", err)}
 	}
+	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
 	content = append(content, '\n') // without it the parser drops a tag at the end of the file
 	tree, err := parser.ParseBytes(content, 0, parser.AllowDuplicateMapKey())
 	if err != nil {

@@ -43,7 +43,8 @@ func readSecret(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("must be a readable file: %w", err)
 	}
-	value := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	value := strings.TrimPrefix(string(content), "\uFEFF")
+	value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
 	if value == "" {
 		return "", errors.New("must be a file with the secret in it: " + path + " is empty")
 	}

@@ -97,7 +97,7 @@ func algorithm(key any) string {
 
 // onlyBlock returns the one PEM block of text.
 func onlyBlock(text []byte) (*pem.Block, error) {
-	block, rest := pem.Decode(text)
+	block, rest := pem.Decode(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	if block == nil {
 		return nil, errors.New(noBlock(string(text)))
 	}

@@ -254,6 +254,7 @@ func TestDecodeNamesThePointerAndTheWantedType(t *testing.T) {
 		`{"key":"?"}`:                           "/key must be base64",
 		`{"next":7}`:                            "/next must be an object",
 		`{"id":"x"} x`:                          "something follows the value",
+		"\uFEFF" + `{"id":"x"}`:                 "begins with a byte order mark",
 		`{"raw":[[[[` + strings.Repeat("[", 40): "nested deeper than 32 levels",
 	} {
 		if got := said(Decode([]byte(text), new(order))); !strings.Contains(got, want) {

@@ -14,6 +14,9 @@ import (
 // none. With a type, it holds the text against what encoding/json would
 // decode into that type. Its recursion is bounded by maxDepth.
 func scan(text []byte, maxDepth int, t reflect.Type) *fault {
+	if bytes.HasPrefix(text, []byte("\uFEFF")) {
+		return &fault{detail: "begins with a byte order mark (U+FEFF): send it without", grammar: true}
+	}
 	s := scanner{text: text, max: maxDepth}
 	if f := s.value(t); f != nil {
 		return f

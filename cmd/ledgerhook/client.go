@@ -59,7 +59,7 @@ func (c *cli) token() (token, source string, err error) {
 	raw, err := os.ReadFile(file)
 	switch {
 	case err == nil:
-		return strings.TrimSpace(string(raw)), file, nil
+		return strings.TrimSpace(strings.TrimPrefix(string(raw), "\uFEFF")), file, nil
 	case named == "" && errors.Is(err, os.ErrNotExist):
 		return "", "", &exitError{exitNotAllowed, fmt.Errorf(
 			"no token: set LEDGERHOOK_TOKEN, or LEDGERHOOK_DATA_DIR to the directory of the server's data (there is no %s)", file)}

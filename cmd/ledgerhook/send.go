@@ -82,7 +82,8 @@ func (c *cli) send() *cobra.Command {
 	return cmd
 }
 
-// readFile reads a file, or standard input where its name is "-". It does not
+// readFile reads a file, or standard input where its name is "-", without the
+// byte order mark that some editors put before it. It does not
 // wait for one that never ends once ctx has.
 func (c *cli) readFile(ctx context.Context, name string) ([]byte, error) {
 	var content []byte
@@ -98,7 +99,7 @@ func (c *cli) readFile(ctx context.Context, name string) ([]byte, error) {
 	}()
 	select {
 	case err := <-read:
-		return content, err
+		return bytes.TrimPrefix(content, []byte("\uFEFF")), err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
