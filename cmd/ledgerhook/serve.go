@@ -48,6 +48,7 @@ func (c *cli) serve() *cobra.Command {
 				return err
 			}
 			log := c.logger(cfg)
+			app.TakeStandardLog(log)
 			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version, FirstLogin: c.showFirstLogin})
 			if err != nil {
 				return err
