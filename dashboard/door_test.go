@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,5 +75,23 @@ func TestLinksAreNotGuessedWithoutEnd(t *testing.T) {
 	}
 	if statuses[http.StatusGone] < invitesOpened.Burst || statuses[http.StatusTooManyRequests] == 0 {
 		t.Errorf("%v", statuses)
+	}
+}
+
+func TestATypedUsernameThatNobodyHasIsNotKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const typed = "my-password-by-mistake"
+	if resp, _ := ask(t, stranger, "POST", s.ops.URL+"/ops/login", url.Values{"username": {typed}, "password": {"x"}}); resp.StatusCode != http.StatusUnauthorized {
+		t.Fatal(resp.Status)
+	}
+	found, _, err := s.Ledger.AuditEntries(t.Context(), partners.AuditFilter{Limit: 10})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d entries (%v)", len(found), err)
+	}
+	for _, e := range found {
+		if strings.Contains(e.Detail+e.Target+e.Actor, typed) {
+			t.Errorf("the audit log, which nothing is deleted from, holds %+v", e)
+		}
 	}
 }

@@ -123,7 +123,11 @@ func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) erro
 	switch {
 	case !right:
 		v.Problem = q.T("The username or the password is wrong.")
-		return s.refuseLogin(w, r, q, v, c, failedPassword, "wrong password for "+strconv.Quote(clip(v.Username, 80)))
+		why := "wrong password"
+		if c.ID == "" { // what was typed may be a password: it is kept nowhere
+			why = "a username that nobody has"
+		}
+		return s.refuseLogin(w, r, q, v, c, failedPassword, why)
 	case c.Disabled || c.PartnerDisabled:
 		v.Problem = q.T("This account is disabled. Ask your administrator.")
 		return s.refuseLogin(w, r, q, v, c, failedDisabled, "the account is disabled")

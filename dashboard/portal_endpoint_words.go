@@ -27,7 +27,7 @@ var sayings = sayingsOf(
 	words("must name its host by a DNS name, not by an address"),
 	words("must name its host by a full DNS name with a dot, like partner.example.com"),
 	words("must name a host on the public internet: no public DNS serves names that end in %s"),
-	words("must resolve to public addresses only: %s resolves to %s"),
+	words("must resolve to public addresses only, which %s does not"),
 	// With custom headers.
 	words("must have names of at most %s letters, digits and hyphens"),
 	words("must not be set: the gateway or HTTP itself decides on it"),

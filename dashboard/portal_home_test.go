@@ -118,7 +118,7 @@ func TestTheCatalogueDescribesEveryType(t *testing.T) {
 	h := newSigningHouse(t, ledgertest.New(t, "sqlite"))
 	eve := h.browse(t, h.portal)
 	eve.signIn("/portal", "eve")
-	page := unescape(eve.want(200, "GET", "/portal/catalogue", nil, "webhook-signature", "Within 10 s of the request", "may take 15 s", "up to 3 attempts in about 1 h", "1 h", "No order is promised").text)
+	page := unescape(eve.want(200, "GET", "/portal/catalogue", nil, "webhook-signature", "Within 15 s, the connection included", "up to 3 attempts in about 1 h", "1 h", "No order is promised").text)
 	for _, e := range webhook.Catalog {
 		for _, text := range append([]string{`href="#` + string(e.Type) + `"`, `id="` + string(e.Type) + `"`, e.Title, `"webhookType": "` + string(e.Type) + `"`, `"signature": "`}, e.Statuses...) {
 			if !strings.Contains(page, text) {

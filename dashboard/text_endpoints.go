@@ -140,7 +140,7 @@ var endpointsTexts = texts{
 	"must name its host by a DNS name, not by an address":                                {"phải ghi máy chủ bằng tên DNS, không phải địa chỉ", "主机必须是 DNS 名称，不能是地址"},
 	"must name its host by a full DNS name with a dot, like partner.example.com":         {"phải ghi máy chủ bằng tên DNS đầy đủ có dấu chấm, như partner.example.com", "主机必须是带点的完整 DNS 名称，如 partner.example.com"},
 	"must name a host on the public internet: no public DNS serves names that end in %s": {"phải là máy chủ trên internet công cộng: không DNS công cộng nào phục vụ tên kết thúc bằng %s", "必须是公网主机：没有公共 DNS 提供以 %s 结尾的名称"},
-	"must resolve to public addresses only: %s resolves to %s":                           {"phải chỉ trỏ đến địa chỉ công khai: %s trỏ đến %s", "只能解析到公网地址：%s 解析到 %s"},
+	"must resolve to public addresses only, which %s does not":                           {"phải chỉ trỏ đến địa chỉ công khai, còn %s thì không", "只能解析到公网地址，而 %s 不是"},
 	"must have names of at most %s letters, digits and hyphens":                          {"tên phải gồm tối đa %s chữ cái, chữ số và gạch nối", "名称最多 %s 个字母、数字和连字符"},
 	"must not be set: the gateway or HTTP itself decides on it":                          {"không được đặt: do cổng hoặc chính HTTP quyết định", "不得设置：由网关或 HTTP 自身决定"},
 	"must have a value of at most %s printable ASCII characters":                         {"giá trị phải gồm tối đa %s ký tự ASCII in được", "值最多 %s 个可打印 ASCII 字符"},

@@ -164,6 +164,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 	a.RequestHeaders, a.ResponseHeaders, a.HeadersCut = mask(header), r.ResponseHeaders, r.HeadersCut
 	if r.ErrorClass == webhook.ErrorBlocked {
 		w.metrics.blocked.WithLabelValues(string(r.BlockedReason)).Inc()
+		w.log.Warn("an address was not dialled", "delivery", a.DeliveryID, "endpoint", job.Delivery.EndpointID, "reason", r.BlockedReason, "address", r.BlockedAddr.String())
 	}
 	a.ResponseBody, a.Truncated, a.BodyCut = r.ResponseBody, r.Truncated, r.BodyCut
 	return a, r.Lost

@@ -187,7 +187,7 @@ func everyRequest(t *testing.T, endpoint, eventID, deliveryID, secret string) []
 		{"POST", "/endpoints/" + endpoint + "/open-breaker", `{"reason":"x"}`}, {"POST", "/endpoints/" + endpoint + "/close-breaker", `{"reason":"x"}`},
 		{"GET", "/endpoints/" + endpoint + "/sequence"}, {"GET", "/replays"}, {"POST", "/replays", `{"filter":{"state":"exhausted"},"reason":"x"}`},
 		{"GET", "/replays/rpl_1"}, {"POST", "/replays/rpl_1/pause"}, {"POST", "/replays/rpl_1/resume"}, {"POST", "/replays/rpl_1/cancel"},
-		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`},
+		{"GET", "/orders"}, {"GET", "/orders/ord_1"}, {"POST", "/orders/ord_1/payout"}, {"POST", "/orders/ord_1/transitions", `{"status":"FAIL"}`}, {"POST", "/orders/ord_1/settle", `{"reason":"x"}`},
 		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20","walletAddress":"T1"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
 	}
 }

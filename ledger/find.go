@@ -61,12 +61,12 @@ var finders = []finder{
 	{webhook.EndpointPrefix, HitEndpoint, "SELECT id, partner_code, url, created_at FROM endpoints WHERE id = ?", "partner_code", ""},
 	{webhook.OrderPrefix, HitOrder, "SELECT id, partner_code, external_order_id || ' ' || status, created_at FROM orders WHERE id = ?", "partner_code", ""},
 	{webhook.ReplayPrefix, HitReplay, "SELECT id, '', reason, created_at FROM replays WHERE id = ?", "''", ""},
-	{webhook.PersonPrefix, HitPerson, "SELECT id, partner_code, username, created_at FROM people WHERE id = ?", "partner_code", ""},
+	{webhook.PersonPrefix, HitPerson, "SELECT id, partner_code, ltrim(username, '/'), created_at FROM people WHERE id = ?", "partner_code", ""},
 	{"", HitPartner, "SELECT code, code, name, created_at FROM partners WHERE code = ?", "code", ""},
 	{"", HitOrder, "SELECT id, partner_code, external_order_id || ' ' || status, created_at FROM orders WHERE external_order_id = ?", "partner_code", " ORDER BY id DESC"},
 	{"", HitReference, "SELECT object_id, partner_code, webhook_type || ' ' || status, created_at FROM events WHERE object_id = ?", "partner_code", " ORDER BY id DESC"},
 	{"", HitReference, "SELECT subject, partner_code, webhook_type || ' ' || status, created_at FROM events WHERE subject <> object_id AND subject = ?", "partner_code", " ORDER BY id DESC"},
-	{"", HitPerson, "SELECT id, partner_code, username, created_at FROM people WHERE username = LOWER(?)", "partner_code", ""},
+	{"", HitPerson, "SELECT id, partner_code, ltrim(username, '/'), created_at FROM (SELECT LOWER(?) AS typed) AS t JOIN people ON username IN (typed, '/' || typed) WHERE typed <> ''", "partner_code", ""},
 	{"", HitHost, "SELECT host, partner_code, url, created_at FROM endpoints WHERE host = LOWER(?)", "partner_code", " ORDER BY id DESC"},
 }
 

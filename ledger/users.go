@@ -11,7 +11,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-const personColumns = `p.id, p.username, p.name, p.email, p.partner_code, p.role, p.disabled, length(p.totp) > 0, p.created_at, p.last_login_at`
+const personColumns = `p.id, ltrim(p.username, '/'), p.name, p.email, p.partner_code, p.role, p.disabled, length(p.totp) > 0, p.created_at, p.last_login_at`
 
 func personFields(p *partners.Person) []any {
 	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, timeColumn{&p.CreatedAt}, timeColumn{&p.LastLoginAt}}
@@ -45,11 +45,20 @@ func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
 	return has, l.broken(err)
 }
 
+// storedName is how a username stands in its unique column: the names of
+// partners' people are apart from the operators'.
+func storedName(username string, operator bool) string {
+	if operator {
+		return username
+	}
+	return "/" + username
+}
+
 // insertPerson stores a person; a username that is taken is a Conflict.
 func insertPerson(ctx context.Context, tx querier, p partners.Person, passwordHash string) error {
 	n, err := new(text).add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0) ON CONFLICT (username) DO NOTHING`,
-		p.ID, p.Username, p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, micros(p.CreatedAt)).exec(ctx, tx)
+		p.ID, storedName(p.Username, p.IsOperator()), p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, micros(p.CreatedAt)).exec(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert a person: %w", err)
 	}
@@ -102,7 +111,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 // AlterPerson changes name, e-mail, role and whether somebody of a partner (of
 // the company, if the code is empty) is disabled, and writes by, whose target
 // is filled in. Who is disabled is signed out, and links for a new password of
-// his stop working. The last admin that can sign in cannot be taken away: that
+// his and invitations that he made stop working. The last admin that can sign in cannot be taken away: that
 // is a Conflict.
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
@@ -133,10 +142,13 @@ func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by par
 		if err != nil {
 			return fmt.Errorf("update a person: %w", err)
 		}
-		if p.Disabled {
-			return shutOut(ctx, tx, id, nil)
+		if !p.Disabled {
+			return nil
 		}
-		return nil
+		if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE invited_by = $1 AND used_at = 0", p.Actor()); err != nil {
+			return fmt.Errorf("delete invitations of who is disabled: %w", err)
+		}
+		return shutOut(ctx, tx, id, nil)
 	})
 	return p, err
 }

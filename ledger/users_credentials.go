@@ -17,7 +17,7 @@ const credentialColumns = personColumns + `, p.password, p.totp, p.totp_step, CO
 // among the partners' people. For nobody it answers with empty credentials,
 // which no password fits.
 func (l *Ledger) CredentialsByName(ctx context.Context, username string, operators bool) (partners.Credentials, error) {
-	return l.atDoor().credentials(ctx, "p.username = $2 AND (p.partner_code = '') = $3", username, operators)
+	return l.atDoor().credentials(ctx, "p.username = $2", storedName(username, operators))
 }
 
 // Credentials returns those of a person; they are empty for nobody.

@@ -62,6 +62,7 @@ type BlockedError struct {
 	Reason Reason
 }
 
+// Error does not say what a name leads to inside the company: partners read it.
 func (e *BlockedError) Error() string {
 	switch e.Reason {
 	case ReasonPort:
@@ -70,7 +71,7 @@ func (e *BlockedError) Error() string {
 	case ReasonPlain:
 		return fmt.Sprintf("http to %s is blocked: only https is allowed", e.Addr.Addr())
 	default:
-		return fmt.Sprintf("the address %s is blocked: it is not a public address", e.Addr.Addr())
+		return "the address is blocked: it is not a public address"
 	}
 }
 

@@ -127,7 +127,7 @@ func (g *Guard) checkTarget(ctx context.Context, t target, resolver Resolver) st
 	}
 	for _, addr := range addrs {
 		if !g.allowed(addr) && !isPublic(addr) {
-			return "must resolve to public addresses only: " + t.name + " resolves to " + addr.String()
+			return "must resolve to public addresses only, which " + t.name + " does not"
 		}
 	}
 	if wrong != "" && slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !g.allowed(a) }) {

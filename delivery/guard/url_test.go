@@ -35,10 +35,10 @@ func TestRegistrationWithAllowedNetworks(t *testing.T) {
 		{"http://receiver:9000/hook", answer{outside}, "https://"},
 		{"https://receiver/hook", answer{outside}, "with a dot"},
 		{"https://partner.example.com:9000/hook", answer{outside}, "443 or 8443"},
-		{"http://receiver:9000/hook", answer{inside, private}, "10.0.0.1"},
+		{"http://receiver:9000/hook", answer{inside, private}, "public addresses only"},
 		{"http://receiver:9000/hook", nil, "https://"}, // nothing proves that it is inside
 		{"https://partner.example.com/hook", answer{inside, outside}, ""},
-		{"https://partner.example.com/hook", answer{private}, "10.0.0.1"},
+		{"https://partner.example.com/hook", answer{private}, "public addresses only"},
 		{"http://receiver:0/hook", answer{inside}, "1 to 65535"},
 		{"http://user:pw@receiver/hook", answer{inside}, "user name"},
 		{"http://receiver/hook#", answer{inside}, "fragment"},
@@ -175,4 +175,20 @@ func FuzzCheckURL(f *testing.F) {
 			t.Fatalf("%q is accepted with a literal address", rawURL)
 		}
 	})
+}
+
+// Partners read why: it must not map the company's network for them.
+func TestWhatANameLeadsToInsideIsNotTold(t *testing.T) {
+	t.Parallel()
+	g := New(nil)
+	resolver := answer{netip.MustParseAddr("10.1.2.3")}
+	_, registered := g.CheckURL(t.Context(), "https://inside.example.com/hook", resolver)
+	for what, err := range map[string]error{
+		"at registration": registered,
+		"at the dial":     g.Control("tcp", "10.1.2.3:443", nil),
+	} {
+		if err == nil || strings.Contains(err.Error(), "10.1.2.3") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

@@ -28,7 +28,7 @@ func (s *Sender) fail(res *Result, err error, at stage, r Request) {
 	res.Outcome = webhook.OutcomeFailed
 	var blocked *guard.BlockedError
 	if errors.As(err, &blocked) {
-		res.BlockedReason = blocked.Reason
+		res.BlockedReason, res.BlockedAddr = blocked.Reason, blocked.Addr
 		res.ErrorClass, res.ErrorDetail = webhook.ErrorBlocked, blocked.Error()
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -44,8 +45,10 @@ type Result struct {
 	// valid UTF-8 without control characters, query strings or credentials.
 	// For a delivered attempt it notes what was odd about the body.
 	ErrorDetail string
-	// BlockedReason is the guard's rule behind ErrorBlocked.
+	// BlockedReason is the guard's rule behind ErrorBlocked, and BlockedAddr
+	// what was not dialled, for the log alone.
 	BlockedReason guard.Reason
+	BlockedAddr   netip.AddrPort
 
 	ResponseHeaders http.Header // those that something follows from, then the others by name, up to 8 KiB
 	HeadersCut      bool        // there were more
