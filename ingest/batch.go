@@ -52,10 +52,10 @@ func (a *Internal) postBatch(w http.ResponseWriter, r *http.Request) error {
 	var away error
 	accepted := false
 	for i, place := range places {
-		if errs[i] != nil {
-			results[place] = a.refusedItem(r, requests[i], began, errs[i])
-			if webhook.KindOf(errs[i]) == webhook.KindUnavailable {
-				away = errs[i]
+		if err := web.InTime(errs[i]); err != nil {
+			results[place] = a.refusedItem(r, requests[i], began, err)
+			if webhook.KindOf(err) == webhook.KindUnavailable {
+				away = err
 			}
 			continue
 		}

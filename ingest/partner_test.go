@@ -348,9 +348,10 @@ func checkRefusal(t testing.TB, op string, want orders.Error, lang string, got a
 	var have map[string]any
 	err := json.Unmarshal(got.body, &have)
 	message := want.Message(lang)
-	if want.Key == orders.KeyInvalidField && want.Detail == "" { // then it says what would be right, in the same language
+	if invalid := want.Key == orders.KeyInvalidField && want.Detail == ""; invalid || want.Key == orders.KeyContentInvalid {
+		// Then it says what would be right, or what is wrong, in the same language.
 		said, _ := cmp.Or(have["error"], have["message"]).(string)
-		if right, found := strings.CutPrefix(said, message+" "); !found || right == "" || strings.HasPrefix(right, "It ") != (lang == "en") {
+		if right, found := strings.CutPrefix(said, message+" "); !found || right == "" || invalid && strings.HasPrefix(right, "It ") != (lang == "en") {
 			t.Errorf("%s in %s does not say what would be right: %s", op, lang, got.body)
 		}
 		message = said

@@ -16,6 +16,7 @@ var details = map[string]texts{
 	"must be a number of at most 40 characters": {VI: "Phải là số dài tối đa 40 ký tự.", CN: "应为最长 40 个字符的数字。"},
 	"must have an exponent from -30 to 30":      {VI: "Số mũ phải từ -30 đến 30.", CN: "指数应在 -30 至 30 之间。"},
 	"must be ACCOUNT, CARD or empty":            {VI: "Phải là ACCOUNT, CARD hoặc để trống.", CN: "应为 ACCOUNT、CARD 或留空。"},
+	"must be at most 100 characters long":       {VI: "Dài tối đa 100 ký tự.", CN: "最多 100 个字符。"},
 	"must be at most 100 visible characters":    {VI: "Dài tối đa 100 ký tự nhìn thấy được.", CN: "最多 100 个可见字符。"},
 	mustEqual:                                   {VI: "Phải giống trường ", CN: "应与此字段相同："},
 }

@@ -54,7 +54,7 @@ func (k Key) Code() int { return entryOf(k).Code }
 type Error struct {
 	Key      Key
 	Field    string // the name of a request field, "extendInfo.recipientType"
-	Detail   string // of KeyInvalidField: what would be right, in English, one of details
+	Detail   string // of KeyInvalidField and KeyContentInvalid: what would be right, in English, one of details
 	Value    string // as the partner sent it
 	Min, Max int64  // dong
 	Seconds  int    // until a new try makes sense
@@ -78,7 +78,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Message(lang string) string {
 	l := Language(lang)
 	text := entryOf(e.Key).in(l)
-	if e.Key == KeyInvalidField {
+	if e.Key == KeyInvalidField || e.Key == KeyContentInvalid {
 		text += rightIn(e.Detail, l)
 	}
 	text = strings.NewReplacer(

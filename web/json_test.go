@@ -53,7 +53,7 @@ func TestCheckJSONNamesWhatIsWrong(t *testing.T) {
 		"[1,\n 2,]":              "line 2, column 4: a value is missing",
 		"[1 2]":                  "line 1, column 4: an array goes on",
 		"{}{}":                   "line 1, column 3: something follows",
-		"\ufeff{}":               "line 1, column 1: a value is missing",
+		"\ufeff{}":               "begins with a byte order mark",
 		"{} //":                  "something follows",
 		"tru":                    "a value is missing",
 		"nulL":                   "a value is missing",

@@ -110,12 +110,10 @@ func (s Surface) limited(r *http.Request) (*http.Request, context.CancelFunc) {
 // KindInternal, is shown without text and logged with its cause; a limit that
 // has passed is Unavailable.
 func (s Surface) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	err = InTime(err)
 	var e *webhook.Error
 	if !errors.As(err, &e) || e.Kind == webhook.KindInternal {
 		e = &webhook.Error{Kind: webhook.KindInternal}
-		if errors.Is(err, context.DeadlineExceeded) {
-			e = &webhook.Error{Kind: webhook.KindUnavailable, Message: "no answer came in time: try again"}
-		}
 	}
 	status := Status(e.Kind)
 	switch {
@@ -129,6 +127,14 @@ func (s Surface) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		refuseBody(w, r)
 	}
 	s.fail(w, r, status, e)
+}
+
+// InTime returns err, or Unavailable if it is a limit that has passed.
+func InTime(err error) error {
+	if webhook.KindOf(err) == webhook.KindInternal && errors.Is(err, context.DeadlineExceeded) {
+		return &webhook.Error{Kind: webhook.KindUnavailable, Message: "no answer came in time: try again", Err: err}
+	}
+	return err
 }
 
 // fail renders e with its headers.
