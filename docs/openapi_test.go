@@ -1,0 +1,59 @@
+package docs_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var openAPI = []string{"openapi-internal.yaml", "openapi-partner.yaml"}
+
+func TestLintersTakeBothDocuments(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "linters")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "linters"))); err != nil {
+		t.Fatal(err)
+	}
+	run(t, ".", "npm", "ci", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund")
+	bin := filepath.Join(dir, "node_modules", ".bin")
+	run(t, ".", filepath.Join(bin, "redocly"), append([]string{"lint", "--extends=recommended-strict"}, openAPI...)...)
+	run(t, ".", filepath.Join(bin, "spectral"), append([]string{"lint", "--fail-severity=hint", "--ruleset", filepath.Join(dir, "spectral.yaml")}, openAPI...)...)
+}
+
+// Go is the strictest of what clients are generated in: two components whose
+// names become one, whatever their kinds, end it.
+func TestWhatIsGeneratedFromBothDocumentsCompiles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "generator")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "generator"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range openAPI {
+		document, err := filepath.Abs(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, "go", "tool", "oapi-codegen", "-generate", "types,client,std-http", "-package", "api",
+			"-o", filepath.Join(name, "generated.go"), document)
+	}
+	run(t, dir, "go", "build", "./...")
+}
+
+// run fails the test unless the command, which may fetch what it needs, ends well.
+func run(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir, command.WaitDelay = dir, time.Second
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", filepath.Base(name), err, output)
+	}
+}
