@@ -19,20 +19,25 @@ type Admission struct {
 	metrics *Metrics
 	log     *slog.Logger
 	tickets chan Ticket
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+	cancel  context.CancelFunc // ends what is on its way
+
+	stopping chan struct{}
+	stopOnce sync.Once
+	done     sync.WaitGroup
 }
 
 const (
 	admissionBuffer  = 16384
 	admissionWorkers = 16 // enqueues on their way at once
 	enqueueTimeout   = 3 * time.Second
+	// handOverTime is for how long a stop hands over what is left.
+	handOverTime = 2 * time.Second
 )
 
 // StartAdmission starts handing over.
 func StartAdmission(q Enqueuer, m *Metrics, log *slog.Logger) *Admission {
-	ctx, stop := context.WithCancel(context.Background())
-	a := &Admission{queue: q, metrics: m, log: log, tickets: make(chan Ticket, admissionBuffer), stop: stop}
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &Admission{queue: q, metrics: m, log: log, tickets: make(chan Ticket, admissionBuffer), cancel: cancel, stopping: make(chan struct{})}
 	for range admissionWorkers {
 		a.done.Go(func() { a.run(ctx) })
 	}
@@ -54,21 +59,33 @@ func (a *Admission) Admit(tickets []Ticket) {
 func (a *Admission) run(ctx context.Context) {
 	for {
 		select {
-		case <-ctx.Done():
-			return
 		case t := <-a.tickets:
-			ctx, cancel := context.WithTimeout(ctx, enqueueTimeout)
-			if err := a.queue.Enqueue(ctx, t); err != nil {
-				a.metrics.enqueueFailed()
-				a.log.Debug("a ticket was not enqueued", "delivery", t.DeliveryID, "error", err)
+			a.enqueue(ctx, t)
+		default:
+			select {
+			case t := <-a.tickets:
+				a.enqueue(ctx, t)
+			case <-a.stopping: // and nothing is left
+				return
 			}
-			cancel()
 		}
 	}
 }
 
-// Stop ends handing over.
+func (a *Admission) enqueue(ctx context.Context, t Ticket) {
+	ctx, cancel := context.WithTimeout(ctx, enqueueTimeout)
+	defer cancel()
+	if err := a.queue.Enqueue(ctx, t); err != nil {
+		a.metrics.enqueueFailed()
+		a.log.Debug("a ticket was not enqueued", "delivery", t.DeliveryID, "error", err)
+	}
+}
+
+// Stop hands over what was admitted before, for handOverTime at most, and ends.
 func (a *Admission) Stop() {
-	a.stop()
+	a.stopOnce.Do(func() { close(a.stopping) })
+	giveUp := time.AfterFunc(handOverTime, a.cancel)
+	defer giveUp.Stop()
 	a.done.Wait()
+	a.cancel()
 }

@@ -17,10 +17,11 @@ import (
 
 // Ticket names an admitted delivery. The queue carries nothing else of it.
 type Ticket struct {
-	DeliveryID string
-	Generation int64
-	EndpointID string    // chooses the shard; not part of the payload
-	DueAt      time.Time // not to be sent before; zero: at once
+	DeliveryID  string
+	Generation  int64
+	EndpointID  string    // chooses the shard; not part of the payload
+	PartnerCode string    // whose share of the slots it takes; not part of the payload
+	DueAt       time.Time // not to be sent before; zero: at once
 }
 
 // Job is a claimed delivery with all that its attempt needs.

@@ -574,7 +574,7 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 		var dueAt, queuedAt any
 		if d.State == webhook.Queued {
 			queuedAt = micros(b.now)
-			b.tickets = append(b.tickets, delivery.Ticket{DeliveryID: d.ID, Generation: d.Generation, EndpointID: d.EndpointID})
+			b.tickets = append(b.tickets, delivery.Ticket{DeliveryID: d.ID, Generation: d.Generation, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode})
 		} else {
 			dueAt = micros(d.DueAt)
 		}

@@ -96,12 +96,12 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
 	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
-		RETURNING id, generation, endpoint_id, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
+		RETURNING id, generation, endpoint_id, partner_code, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
 	err = l.write.inTx(ctx, func(tx querier) error {
 		taken = nil // of a run that broke off
 		return t.query(ctx, l.batched(tx), func(rows row) error {
 			var ticket delivery.Ticket
-			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, timeColumn{&ticket.DueAt})
+			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, &ticket.PartnerCode, timeColumn{&ticket.DueAt})
 			taken = append(taken, ticket)
 			return err
 		})

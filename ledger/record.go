@@ -144,6 +144,8 @@ func (w *window) leave(deliveryID string) {
 // resize widens or halves the window after an attempt.
 func (w *window) resize(a webhook.Attempt) {
 	switch {
+	case a.BodyCut: // delivered or not, the receiver held a slot for all the time it was given
+		w.Shrink()
 	case a.Outcome == webhook.OutcomeDelivered:
 		w.Grow()
 	case a.ErrorClass == webhook.ErrorTimeout || a.ErrorClass == webhook.ErrorConnect:

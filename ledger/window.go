@@ -141,6 +141,7 @@ func (w *window) lanes(limit int) (all []lane) {
 // waiting is a delivery that could be admitted.
 type waiting struct {
 	id         string
+	partner    string
 	generation int64
 	lane       int
 	dueAt      time.Time
@@ -184,12 +185,12 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 	for _, w := range group {
 		lanes = append(lanes, w.lanes(w.Room(b.now))...)
 	}
-	t := b.ledger.first(lanes, "endpoint_id, id, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
+	t := b.ledger.first(lanes, "endpoint_id, id, partner_code, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
 	found := map[string][]waiting{}
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var endpoint string
 		var d waiting
-		if err := rows.Scan(&endpoint, &d.id, &d.generation, &d.lane, timeColumn{&d.dueAt}, &d.first); err != nil {
+		if err := rows.Scan(&endpoint, &d.id, &d.partner, &d.generation, &d.lane, timeColumn{&d.dueAt}, &d.first); err != nil {
 			return err
 		}
 		found[endpoint] = append(found[endpoint], d)
@@ -217,7 +218,7 @@ func (w *window) admit(candidates []waiting, now time.Time) []delivery.Ticket {
 		lanes[lane] = lanes[lane][1:]
 		w.Admit(d.id, now)
 		w.waits(d.lane, -1)
-		tickets = append(tickets, delivery.Ticket{DeliveryID: d.id, Generation: d.generation, EndpointID: w.EndpointID, DueAt: d.dueAt})
+		tickets = append(tickets, delivery.Ticket{DeliveryID: d.id, Generation: d.generation, EndpointID: w.EndpointID, PartnerCode: d.partner, DueAt: d.dueAt})
 	}
 	return tickets
 }

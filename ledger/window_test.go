@@ -36,6 +36,12 @@ func TestAWindowGrowsWithSuccessesAndHalvesWhenNobodyAnswers(t *testing.T) {
 		attempt(webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorConnect})
 		same(t, "never below the start", grown(), webhook.StartWindow)
 		attempt(ok)
+		attempt(ok)
+		slow := ok
+		slow.BodyCut = true
+		attempt(slow)
+		same(t, "after a success whose body did not end in time", grown(), webhook.StartWindow)
+		attempt(ok)
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.Window.Breaker.OpenByHand("maintenance") })
 		same(t, "behind an open breaker", grown(), webhook.StartWindow+1)
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.Window.Breaker.Close() })

@@ -114,7 +114,8 @@ func (w Window) GateAt(now time.Time) time.Time {
 // Grow widens the window by a success: at full use it doubles per round trip.
 func (w *Window) Grow() { w.Grown = min(w.Grown+1, w.MaxInFlight) }
 
-// Shrink halves the window after a timeout or a failed connection.
+// Shrink halves the window after a timeout, a failed connection or an answer
+// whose body did not end in time.
 func (w *Window) Shrink() { w.Grown = max(min(StartWindow, w.MaxInFlight), w.Grown/2) }
 
 // WaitReason is what an undelivered delivery waits for.

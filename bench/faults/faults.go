@@ -58,6 +58,7 @@ var all = []fault{
 	{name: "02 lease keys deleted", with: forgotten, play: strikeUnderLoad(deleteLeases)},
 	{name: "03 kill -9 with many in flight", apart: true, within: afterDeath, env: map[string]string{"LEDGERHOOK_WORKER_CONCURRENCY": "4000"}, play: killWorker},
 	{name: "03 rolling restarts", within: afterDeath, play: rollingRestarts},
+	{name: "03 rolling restarts by request", covered: true, play: stoppedInTurn},
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
 	{name: "04b killed before the queue's ack", alone: true, link: true, play: killedBeforeAck},
 	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},

@@ -140,6 +140,29 @@ func rollingRestarts(s *scene, _ fault) {
 	s.settle(limit)
 }
 
+// stoppedInTurn asks one gateway after the other to stop: nothing waits for the
+// reconciler to find it.
+func stoppedInTurn(s *scene, _ fault) {
+	const rounds = 4
+	s.load(s.rate*rounds*5, receiver.Always(receiver.Answer{Status: http.StatusOK, Delay: 20 * time.Millisecond}))
+	s.reach(s.rate)
+	for i := range rounds {
+		s.strike()
+		g := s.gateways[i%len(s.gateways)]
+		if code := g.Terminate(40 * time.Second); code != 0 {
+			s.Errorf("a gateway that was asked to stop ended with %d", code)
+		}
+		g.Start()
+		s.reach(s.rate * 5 * (i + 1))
+	}
+	s.settle(limit)
+	for _, g := range s.gateways {
+		if lost := g.Lines("\"ticket_lost\""); len(lost) > 0 {
+			s.Errorf("a stop left deliveries to the reconciler: %q", lost)
+		}
+	}
+}
+
 func killedAfterPost(s *scene, _ fault) {
 	g := newShutGate()
 	p := s.partner(1, g.hold)

@@ -103,12 +103,14 @@ func spread(took []time.Duration) latency {
 	return latency{took[len(took)/2], took[len(took)*99/100]}
 }
 
-// dripping answers 200 at once and then a byte a second until end, if slow.
+// dripping acknowledges at once in a body that, if slow, goes on by a byte a
+// second until end.
 func dripping(s *scene, slow *atomic.Bool, end <-chan struct{}) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"success":true}`)
 		for slow.Load() {
-			if _, err := io.WriteString(w, "x"); err != nil || http.NewResponseController(w).Flush() != nil {
+			if _, err := io.WriteString(w, " "); err != nil || http.NewResponseController(w).Flush() != nil {
 				return
 			}
 			select {
@@ -130,7 +132,7 @@ func testDeliveries(s *scene, end <-chan struct{}) {
 	var slow atomic.Bool
 	slow.Store(true)
 	p := s.partner(2, stage.TakeAll)
-	s.patch(p, map[string]any{"url": dripping(s, &slow, end).URL + "/hooks"})
+	s.patch(p, map[string]any{"url": dripping(s, &slow, end).URL + "/hooks", "ackMode": "body"})
 	var turns atomic.Int32
 	for range 16 {
 		go func() {
@@ -148,10 +150,11 @@ func slowAnswers(s *scene, end <-chan struct{}) {
 	var slow atomic.Bool
 	p := s.partner(window, stage.TakeAll)
 	server := dripping(s, &slow, end)
-	s.patch(p, map[string]any{"url": server.URL + "/hooks"})
+	// An attempt reads such a body up to its deadline.
+	s.patch(p, map[string]any{"url": server.URL + "/hooks", "ackMode": "body"})
 	for range endpoints - 1 {
 		id := p.AddEndpoint(server.URL + "/hooks")
-		s.api().Must("PATCH", "/internal/v1/endpoints/"+id, map[string]any{"maxInFlight": window}, http.StatusOK, nil)
+		s.api().Must("PATCH", "/internal/v1/endpoints/"+id, map[string]any{"maxInFlight": window, "ackMode": "body"}, http.StatusOK, nil)
 	}
 	stage.PostFrom(s.api(), p.Code, 0, window)
 	for _, d := range s.api().Await(p.Code, time.Minute) {
@@ -160,5 +163,18 @@ func slowAnswers(s *scene, end <-chan struct{}) {
 		}
 	}
 	slow.Store(true)
-	stage.PostFrom(s.api(), p.Code, window, 2*window)
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for i := window; ; i++ {
+			select {
+			case <-tick.C:
+				_, _ = s.api().Call("POST", "/internal/v1/events", stage.Event(p.Code, i))
+			case <-end:
+				return
+			case <-s.Context().Done():
+				return
+			}
+		}
+	}()
 }

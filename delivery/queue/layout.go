@@ -21,19 +21,22 @@ func key(shard, part string) string { return "asynq:{" + shard + "}:" + part }
 // clears what is left of them, in one step: a task that moves on between two
 // looks would seem to be nowhere. A task is held if it stands where its state
 // says, and an active one as long as the server that fetched it renews its
-// lease; see lostAfter. The oldest pending tasks are at the list's end.
+// lease; see lostAfter. One that waits for its time must not wait longer than
+// any does: the clock that it was put there by may have been ahead. The oldest
+// pending tasks are at the list's end.
 var lostScript = redis.NewScript(`
 local pending, active, lease, scheduled, retry, archived = unpack(KEYS)
-local prefix, renewed = ARGV[1], tonumber(ARGV[2])
+local prefix, renewed, latest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local lost = {}
-for i = 3, #ARGV do
+for i = 4, #ARGV do
 	local id, task = ARGV[i], prefix .. ARGV[i]
 	local state = redis.call("HEXISTS", task, "msg") == 1 and redis.call("HGET", task, "state")
 	local held = false
 	if state == "pending" then
 		held = redis.call("LPOS", pending, id, "RANK", -1)
-	elseif state == "scheduled" then
-		held = redis.call("ZSCORE", scheduled, id)
+	elseif state == "scheduled" or state == "retry" then
+		local at = redis.call("ZSCORE", state == "retry" and retry or scheduled, id)
+		held = at and tonumber(at) <= latest
 	elseif state == "active" then
 		local ends = redis.call("ZSCORE", lease, id)
 		held = ends and tonumber(ends) >= renewed
@@ -45,7 +48,7 @@ for i = 3, #ARGV do
 			redis.call("ZREM", set, id)
 		end
 		redis.call("DEL", task)
-		lost[#lost + 1] = i - 3
+		lost[#lost + 1] = i - 4
 	end
 end
 return lost`)
@@ -80,9 +83,11 @@ func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Tic
 	for _, part := range []string{"pending", "active", "lease", "scheduled", "retry", "archived"} {
 		keys = append(keys, key(shard, part))
 	}
-	renewed := float64(time.Now().Add(leaseTime-lostAfter).UnixMilli()) / 1000
+	now := time.Now()
+	renewed := float64(now.Add(leaseTime-lostAfter).UnixMilli()) / 1000
+	latest := now.Add(asideFor + lostAfter).Unix()
 	for batch := range slices.Chunk(tickets, lostBatch) {
-		args := []any{key(shard, "t:"), renewed}
+		args := []any{key(shard, "t:"), renewed, latest}
 		for _, t := range batch {
 			args = append(args, taskID(t))
 		}
@@ -97,7 +102,8 @@ func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Tic
 	return lost, nil
 }
 
-// Depth is how many tasks a shard holds in each state.
+// Depth is how many tasks a shard holds in each state. Scheduled are also those
+// that are set aside.
 type Depth struct {
 	Shard                      string
 	Pending, Active, Scheduled int64
@@ -109,11 +115,11 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 	for i, shard := range q.shards {
 		p := q.redis.Pipeline()
 		pending, active := p.LLen(ctx, key(shard, "pending")), p.LLen(ctx, key(shard, "active"))
-		scheduled := p.ZCard(ctx, key(shard, "scheduled"))
+		scheduled, aside := p.ZCard(ctx, key(shard, "scheduled")), p.ZCard(ctx, key(shard, "retry"))
 		if _, err := p.Exec(ctx); err != nil {
 			return nil, err
 		}
-		depths[i] = Depth{shard, pending.Val(), active.Val(), scheduled.Val()}
+		depths[i] = Depth{shard, pending.Val(), active.Val(), scheduled.Val() + aside.Val()}
 	}
 	return depths, nil
 }

@@ -101,7 +101,7 @@ func failWith(t *testing.T, q *Queue, ticket delivery.Ticket, err error) {
 	done := make(chan struct{}, 1)
 	server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 		Queues: map[string]int{q.ShardOf(ticket.EndpointID): 1}, Concurrency: 1,
-		TaskCheckInterval: pollRedis, Logger: asynqLog{q.log}, LogLevel: asynq.DebugLevel,
+		TaskCheckInterval: pollRedis, RetryDelayFunc: backAfter, Logger: asynqLog{q.log}, LogLevel: asynq.DebugLevel,
 	})
 	if err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
 		done <- struct{}{}
@@ -236,7 +236,7 @@ func TestWhatTheQueueHoldsIsNotFoundLost(t *testing.T) {
 		s.Stop()
 		enqueue(t, q, justFetched)
 		fetchOnly(t, q, justFetched, time.Now().Add(30*time.Second))
-		scheduled.DueAt = time.Now().Add(time.Hour)
+		scheduled.DueAt = time.Now().Add(20 * time.Second)
 		enqueue(t, q, pending, scheduled)
 		all := []delivery.Ticket{pending, scheduled, active, justFetched}
 		before := fmt.Sprint(where(t, q, pending), where(t, q, scheduled), where(t, q, active), where(t, q, justFetched))

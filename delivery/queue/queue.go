@@ -31,14 +31,19 @@ const shardsOnRedis = 4
 // taskType names our one kind of task.
 const taskType = "deliver"
 
+// partnerHeader is the header of a task that says whose delivery it is. One
+// without it is of a version that did not say.
+const partnerHeader = "partner"
+
 // Queue is an open queue. It is safe for concurrent use.
 type Queue struct {
-	redis    redis.UniversalClient
-	client   *asynq.Client
-	embedded *embedded // nil on a Redis elsewhere
-	shards   []string
-	timeout  time.Duration
-	log      *slog.Logger
+	redis     redis.UniversalClient
+	client    *asynq.Client
+	inspector *asynq.Inspector
+	embedded  *embedded // nil on a Redis elsewhere
+	shards    []string
+	timeout   time.Duration
+	log       *slog.Logger
 }
 
 // Options set up a Queue.
@@ -77,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	for i := range shards {
 		q.shards = append(q.shards, "deliver-"+strconv.Itoa(i))
 	}
-	q.client = asynq.NewClientFromRedisClient(q.redis)
+	q.client, q.inspector = asynq.NewClientFromRedisClient(q.redis), asynq.NewInspectorFromRedisClient(q.redis)
 	if err := q.Ping(ctx); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -168,7 +173,7 @@ func (q *Queue) Enqueue(ctx context.Context, t delivery.Ticket) error {
 		// Scheduled times are cut to whole seconds; never before the due time.
 		options = append(options, asynq.ProcessAt(t.DueAt.Add(time.Second-time.Nanosecond).Truncate(time.Second)))
 	}
-	_, err := q.client.EnqueueContext(ctx, asynq.NewTask(taskType, []byte(id)), options...)
+	_, err := q.client.EnqueueContext(ctx, asynq.NewTaskWithHeaders(taskType, []byte(id), map[string]string{partnerHeader: t.PartnerCode}), options...)
 	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
 		return fmt.Errorf("enqueue %s: %w", id, err)
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,8 +41,39 @@ const (
 
 // Servers fetch tickets and call their handler, one server a shard.
 type Servers struct {
+	queue   *Queue
 	servers []*asynq.Server
+	held    *holder            // keeps the leases
 	letGo   context.CancelFunc // of the leases
+	shares  map[string]*shares // by shard
+}
+
+// Why a ticket goes back into the queue.
+var (
+	errAside    = errors.New("its partner holds its share of the slots")
+	errAlone    = errors.New("its partner holds all slots but those that stay free for others")
+	errStopping = errors.New("the process is stopping")
+)
+
+// asideFor is after which time a ticket that was set aside is fetched again by
+// itself: when the process that would have brought it back is gone.
+const asideFor = delivery.MaxTimeout
+
+// neverAgain is for tickets whose handler broke down: the reconciler finds them.
+const neverAgain = 24 * time.Hour
+
+// backAfter is asynq's RetryDelayFunc: when a ticket that was put back is
+// fetched again.
+func backAfter(_ int, err error, _ *asynq.Task) time.Duration {
+	switch err {
+	case errAside:
+		return asideFor
+	case errAlone: // another process may have slots that nobody wants
+		return time.Second
+	case errStopping:
+		return 0
+	}
+	return neverAgain
 }
 
 // Serve starts fetching for w. At most slots tickets are handled at once, spread
@@ -54,33 +86,23 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 	if q.embedded != nil {
 		poll = pollEmbedded
 	}
-	held := newHolder(q.redis)
 	holding, letGo := context.WithCancel(context.WithoutCancel(ctx))
-	go held.run(holding)
-	s := &Servers{letGo: letGo}
+	s := &Servers{queue: q, letGo: letGo, held: newHolder(q.redis), shares: map[string]*shares{}}
+	go s.held.run(holding)
 	for _, shard := range q.shards {
+		s.shares[shard] = newShares(q.SlotsPerShard(slots))
 		server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 			Concurrency:              q.SlotsPerShard(slots),
 			Queues:                   map[string]int{shard: 1},
 			TaskCheckInterval:        poll,
 			DelayedTaskCheckInterval: time.Second,
 			ShutdownTimeout:          shutdownTimeout,
+			RetryDelayFunc:           backAfter,
+			IsFailure:                func(err error) bool { return backAfter(0, err, nil) == neverAgain },
 			Logger:                   asynqLog{q.log},
 			LogLevel:                 asynq.DebugLevel,
 		})
-		err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error {
-			ticket, err := readTaskID(string(task.Payload()))
-			if err != nil {
-				return nil // not ours; the reconciler would have sent ours again
-			}
-			defer held.hold(shard, taskID(ticket))()
-			if !w.Ready(ctx, passOnAfter) {
-				q.passOn(ctx, shard, task)
-				w.Ready(ctx, keptAfter)
-			}
-			w.Deliver(ctx, ticket)
-			return nil // the ledger alone decides whether anything is tried again
-		}))
+		err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error { return s.handle(ctx, shard, task, w) }))
 		if err != nil {
 			s.Shutdown()
 			return nil, fmt.Errorf("start fetching from %s: %w", shard, err)
@@ -90,10 +112,47 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 	return s, nil
 }
 
+// handle has w deliver what a task asks for. The ledger alone decides whether
+// anything is tried again; an error only puts a ticket back that nothing was
+// done with.
+func (s *Servers) handle(ctx context.Context, shard string, task *asynq.Task, w Worker) error {
+	ticket, err := readTaskID(string(task.Payload()))
+	if err != nil {
+		return nil // not ours; the reconciler would have sent ours again
+	}
+	defer s.held.hold(shard, taskID(ticket))()
+	// First: a worker that may begin nothing must take nothing out of the queue
+	// that it has no slot for.
+	if !w.Ready(ctx, passOnAfter) {
+		s.queue.passOn(ctx, shard, task)
+		w.Ready(ctx, keptAfter)
+	}
+	if ctx.Err() != nil {
+		return errStopping
+	}
+	partner, share := task.Headers()[partnerHeader], s.shares[shard]
+	if err := share.take(partner, string(task.Payload()), time.Now()); err != nil {
+		return err
+	}
+	defer func() { s.queue.bringBack(shard, share.leave(partner, time.Now())) }()
+	w.Deliver(ctx, ticket)
+	return nil
+}
+
+// bringBack has tasks that were set aside fetched again at once. One that is
+// not back in the queue yet comes after asideFor.
+func (q *Queue) bringBack(shard string, tasks []string) {
+	for _, id := range tasks {
+		if err := q.inspector.RunTask(shard, id); err != nil {
+			q.log.Debug("a ticket was not brought back", "ticket", id, "error", err)
+		}
+	}
+}
+
 // passOn hands a task's ticket out once more, in about a second. Which of the
 // two comes too late does not matter.
 func (q *Queue) passOn(ctx context.Context, shard string, task *asynq.Task) {
-	_, err := q.client.EnqueueContext(ctx, asynq.NewTask(taskType, task.Payload()), append(q.options(shard), asynq.ProcessIn(time.Second))...)
+	_, err := q.client.EnqueueContext(ctx, asynq.NewTaskWithHeaders(taskType, task.Payload(), task.Headers()), append(q.options(shard), asynq.ProcessIn(time.Second))...)
 	if err != nil {
 		q.log.Debug("a ticket was not passed on", "ticket", string(task.Payload()), "error", err)
 	}
@@ -102,10 +161,14 @@ func (q *Queue) passOn(ctx context.Context, shard string, task *asynq.Task) {
 // SlotsPerShard is how many of a process's slots each shard gets.
 func (q *Queue) SlotsPerShard(slots int) int { return max(1, slots/len(q.shards)) }
 
-// Stop ends fetching; what runs goes on.
+// Stop ends fetching; what runs goes on, and what was fetched and not begun
+// goes back to other processes.
 func (s *Servers) Stop() {
 	for _, server := range s.servers {
 		server.Stop()
+	}
+	for shard, share := range s.shares {
+		s.queue.bringBack(shard, share.close())
 	}
 }
 

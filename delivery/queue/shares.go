@@ -1,0 +1,127 @@
+package queue
+
+import (
+	"sync"
+	"time"
+
+	"ledgerhook/delivery"
+)
+
+// shares decide whose tickets a shard's slots are for: a partner holds at most
+// a quarter of them while others want them, and leaves a quarter free while
+// nobody else does. A ticket beyond that is set aside in the queue, without a
+// slot, and brought back when its partner gives one up.
+type shares struct {
+	slots int
+
+	mu     sync.Mutex
+	closed bool
+	held   map[string]int             // slots, by partner
+	aside  map[string]map[string]bool // ids of tasks, by partner
+	last   wish                       // the newest
+	other  wish                       // the newest of another partner than the last one's
+}
+
+// wish is that a partner wanted a slot.
+type wish struct {
+	partner string
+	at      time.Time
+}
+
+// wantedFor is how long a partner counts as wanting slots: what another takes
+// meanwhile it may hold for as long as an attempt lasts.
+const wantedFor = delivery.MaxTimeout
+
+func newShares(slots int) *shares {
+	return &shares{slots: slots, held: map[string]int{}, aside: map[string]map[string]bool{}}
+}
+
+// take gives the partner a slot for a task. Else it says why not, and the task
+// is set aside unless no more slots are given at all. A partner that is not
+// known has no bound.
+func (s *shares) take(partner, task string, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errStopping
+	}
+	if s.last.partner != partner {
+		s.other = s.last
+	}
+	s.last = wish{partner, now}
+	if s.room(partner, now) < 1 {
+		if s.aside[partner] == nil {
+			s.aside[partner] = map[string]bool{}
+		}
+		s.aside[partner][task] = true
+		if s.othersWant(partner, now) {
+			return errAside
+		}
+		return errAlone
+	}
+	s.drop(partner, task)
+	s.held[partner]++
+	return nil
+}
+
+// room is how many more slots the partner may hold at now.
+func (s *shares) room(partner string, now time.Time) int {
+	if partner == "" {
+		return s.slots
+	}
+	quarter := max(1, s.slots/4)
+	most := max(quarter, s.slots-quarter)
+	if s.othersWant(partner, now) {
+		most = quarter
+	}
+	return most - s.held[partner]
+}
+
+func (s *shares) othersWant(partner string, now time.Time) bool {
+	other := s.last
+	if other.partner == partner {
+		other = s.other
+	}
+	return !other.at.IsZero() && now.Sub(other.at) < wantedFor
+}
+
+// leave gives up a slot of the partner and returns which of its tasks may come
+// back for it.
+func (s *shares) leave(partner string, now time.Time) (again []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[partner]--; s.held[partner] == 0 {
+		delete(s.held, partner)
+	}
+	for task := range s.aside[partner] {
+		if len(again) >= s.room(partner, now) {
+			break
+		}
+		again = append(again, task)
+	}
+	for _, task := range again {
+		s.drop(partner, task)
+	}
+	return again
+}
+
+// drop forgets that a task was set aside.
+func (s *shares) drop(partner, task string) {
+	if delete(s.aside[partner], task); len(s.aside[partner]) == 0 {
+		delete(s.aside, partner)
+	}
+}
+
+// close ends the giving of slots and returns all that is set aside.
+func (s *shares) close() (aside []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, tasks := range s.aside {
+		for task := range tasks {
+			aside = append(aside, task)
+		}
+	}
+	clear(s.aside)
+	return aside
+}

@@ -1,0 +1,182 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ledgerhook/delivery"
+	"ledgerhook/delivery/queue/queuetest"
+)
+
+// of is a ticket of a partner, in the same shard as all others of this function.
+func of(partner string) delivery.Ticket {
+	t := newTicket()
+	t.EndpointID, t.PartnerCode = "ep_1", partner
+	return t
+}
+
+// busyPartners counts who has how many slots, now and at most.
+type busyPartners struct {
+	*blocked
+	mu       sync.Mutex
+	partner  map[string]string // by delivery
+	now, top map[string]int
+}
+
+func (b *busyPartners) handle(ctx context.Context, ticket delivery.Ticket) {
+	b.mu.Lock()
+	who := b.partner[ticket.DeliveryID]
+	b.now[who]++
+	b.top[who] = max(b.top[who], b.now[who])
+	b.mu.Unlock()
+	b.blocked.handle(ctx, ticket)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now[who]--
+}
+
+func (b *busyPartners) most(who string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.top[who]
+}
+
+func TestAPartnerHoldsAQuarterOfTheSlotsWhileOthersWantThem(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		const perShard, many = 16, 60
+		b := &busyPartners{blocked: newBlocked(t), partner: map[string]string{}, now: map[string]int{}, top: map[string]int{}}
+		serve(t, q, perShard*len(q.Shards()), b.handle)
+		send := func(partner string, n int) {
+			for range n {
+				ticket := of(partner)
+				b.mu.Lock()
+				b.partner[ticket.DeliveryID] = partner
+				b.mu.Unlock()
+				enqueue(t, q, ticket)
+			}
+		}
+		send("other", 1)
+		receive(t, "the other partner's ticket is handled", b.began)
+		send("greedy", many)
+		for range perShard / 4 {
+			receive(t, "the greedy partner's share is handled", b.began)
+		}
+		send("other", perShard/4-1) // behind all of the greedy partner's
+		for range perShard/4 - 1 {
+			receive(t, "the other partner's tickets are handled beside the greedy partner's", b.began)
+		}
+		b.release()
+		for range many - perShard/4 {
+			receive(t, "what was set aside is handled", b.began)
+		}
+		if got := b.most("greedy"); got != perShard/4 {
+			t.Errorf("the greedy partner held %d of %d slots, want a quarter", got, perShard)
+		}
+	})
+}
+
+func TestAPartnerAloneLeavesAQuarterFree(t *testing.T) {
+	t.Parallel()
+	s, now := newShares(16), time.Now()
+	held := func(partner string) (n int) {
+		for ; ; n++ {
+			if s.take(partner, newTicket().DeliveryID, now) != nil {
+				return n
+			}
+		}
+	}
+	if n := held("alone"); n != 12 {
+		t.Errorf("a partner alone holds %d of 16 slots, want all but a quarter", n)
+	}
+	if n := held("other"); n != 4 {
+		t.Errorf("another partner finds %d of 16 slots, want its quarter", n)
+	}
+	if again := s.leave("alone", now); len(again) != 0 {
+		t.Errorf("%d come back although the other partner wants slots", len(again))
+	}
+	if again := s.leave("alone", now.Add(wantedFor)); len(again) != 1 {
+		t.Errorf("%d come back once nobody else wants slots, want the one that was set aside", len(again))
+	}
+}
+
+func TestEverySlotIsUsefulHoweverFewThereAre(t *testing.T) {
+	t.Parallel()
+	for slots := 1; slots < 8; slots++ {
+		s, now := newShares(slots), time.Now()
+		for _, partner := range []string{"one", "other"} {
+			if s.take(partner, "task", now) != nil {
+				t.Errorf("%s gets none of %d slots", partner, slots)
+			}
+		}
+	}
+}
+
+func TestAStopGivesBackWhatWasFetchedAndNotBegun(t *testing.T) {
+	t.Parallel()
+	server := queuetest.Start(t)
+	q := open(t, server.URL)
+	b := newBlocked(t)
+	stopping := serve(t, open(t, server.URL), 4*len(q.Shards()), b.handle)
+	const running, many = 3, 20 // what it may hold alone
+	tickets := make([]delivery.Ticket, many)
+	for i := range tickets {
+		tickets[i] = of("greedy")
+	}
+	enqueue(t, q, tickets...)
+	for range running {
+		receive(t, "its share is handled", b.began)
+	}
+	shard := q.ShardOf(tickets[0].EndpointID)
+	aside := func() int64 { return q.redis.ZCard(t.Context(), key(shard, "retry")).Val() }
+	eventually(t, "the rest is set aside", func() bool { return aside() == many-running })
+	if found := lost(t, q, tickets...); len(found) > 0 {
+		t.Errorf("%d tickets that were set aside are lost", len(found))
+	}
+	stopping.Stop()
+	if n := aside(); n != 0 {
+		t.Errorf("%d tickets are still set aside after the stop", n)
+	}
+	f := newFetched()
+	serve(t, q, 100*len(q.Shards()), f.handle)
+	f.wait(t, many-running)
+}
+
+// A process that stops while the ledger is away gives its tickets to others.
+func TestWhatAStoppingProcessMayNotBeginGoesToOthers(t *testing.T) {
+	t.Parallel()
+	server := queuetest.Start(t)
+	q, cutOff := open(t, server.URL), &barred{t: t}
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := open(t, server.URL).Serve(ctx, 1, cutOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket := of("acme")
+	enqueue(t, q, ticket)
+	eventually(t, "its slot is taken", func() bool { return cutOff.taken.Load() == 1 })
+	s.Stop()
+	cancel()
+	s.Shutdown()
+	if found := lost(t, q, ticket); len(found) > 0 {
+		t.Error("the ticket is lost")
+	}
+	f := newFetched()
+	serve(t, q, 8, f.handle)
+	if got := f.wait(t, 1); !slices.ContainsFunc(got, func(g delivery.Ticket) bool { return g.DeliveryID == ticket.DeliveryID }) {
+		t.Errorf("another process was handed %v", got)
+	}
+}
+
+func TestATicketOfAClockThatWasAheadIsLost(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t).URL)
+	ahead, soon := newTicket(), newTicket()
+	ahead.DueAt, soon.DueAt = time.Now().Add(400*time.Second), time.Now().Add(2*time.Second)
+	enqueue(t, q, ahead, soon)
+	if found := lost(t, q, ahead, soon); len(found) != 1 || found[0].DeliveryID != ahead.DeliveryID {
+		t.Errorf("%v are lost, want the one that no clock of now gave its time", found)
+	}
+}
