@@ -52,6 +52,7 @@ type App struct {
 	box      *signer.Box
 	ledger   *ledger.Ledger
 	queue    *queue.Queue
+	limiter  *web.Limiter // of rates, through the queue's Redis
 	keys     *keyring
 	composer *delivery.Composer
 	refusals *ingest.Refusals // nil without the role that takes events
@@ -151,7 +152,7 @@ func (a *App) openQueue(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w; check LEDGERHOOK_REDIS_URL and that Redis runs there", err)
 	}
-	a.queue = q
+	a.queue, a.limiter = q, web.NewLimiter(q.Redis())
 	a.cleanups.add("close the queue", func(context.Context) error { return q.Close() })
 	a.admission = delivery.StartAdmission(q, a.deliveryMetrics, a.log)
 	a.cleanups.add("stop admission", func(context.Context) error { a.admission.Stop(); return nil })
@@ -291,7 +292,7 @@ func (a *App) internalAPI() http.Handler {
 		Mailbox: partners.NewMailbox(a.ledger, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
-		Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
+		Limiter: a.limiter, Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
 	}).Handler()
 }
 

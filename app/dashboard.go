@@ -26,7 +26,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 		Ledger: a.ledger.ForPages(), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
 		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.public()[0],
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
-		Settings: settings, Health: a.health, Slots: a.slots, SendMail: sendMail,
+		Settings: settings, Health: a.health, Limiter: a.limiter, Slots: a.slots, SendMail: sendMail,
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
 		RateAge: a.config.RateAge, FailedQuotes: a.failedQuotes(),
 	})

@@ -42,7 +42,7 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 		Partners: ours, Secrets: ours, Orders: ours, Made: ours,
 		Tokens: partners.NewTokens(ours, a.box, a.log),
 		Codes:  partners.NewCodes(ours, a.box.Derive(partners.PepperLabel), postman),
-		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: web.NewLimiter(a.queue.Redis()), Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
+		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: a.limiter, Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
 		Metrics: a.partnerMetrics, Web: a.webMetrics, Log: a.log,
 	}).Register(mux)
 	return nil

@@ -57,6 +57,9 @@ type Options struct {
 	Settings []Setting
 	// Health is what /readyz answers from.
 	Health *web.Health
+	// Limiter bounds the tests of a partner's endpoints. nil: by this process alone.
+	Limiter *web.Limiter
+
 	// Slots are how many deliveries this process sends and can send at once;
 	// known is false in one without a worker.
 	Slots func() (busy, total int, known bool)
@@ -104,6 +107,9 @@ type Dashboard struct {
 func New(o Options) (*Dashboard, error) {
 	if o.Ledger == nil || o.Box == nil || o.Key == nil || o.Guard == nil || o.Resolver == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
 		return nil, errors.New("make the pages: an option is missing")
+	}
+	if o.Limiter == nil {
+		o.Limiter = web.NewLimiter(nil)
 	}
 	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
 	var err error

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -283,7 +284,15 @@ func (s *surface) sendTest(ctx context.Context, q *request, e webhook.Endpoint, 
 	if err != nil {
 		return "", err
 	}
-	made, err := s.Ledger.Append(ctx, test, q.audit("endpoint.test"))
+	var made delivery.Appended
+	if err = s.Limiter.AllowTest(ctx, e.PartnerCode); err == nil {
+		made, err = s.Ledger.Append(ctx, test, q.audit("endpoint.test"))
+	}
+	var refusal *webhook.Error
+	if errors.As(err, &refusal) && refusal.Kind == webhook.KindRateLimited {
+		return "", &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: refusal.RetryAfter, Message: q.T("Your endpoints are tested too often: at most %d times a minute, and %d tests on their way to an endpoint at once. Wait a little and test again.",
+			webhook.TestsPerMinute, webhook.MaxTests)}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -454,3 +454,24 @@ func TestEveryFailureIsPutDownToItsStep(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEndpointThatIsTestedTooOftenIsToldOf(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	e := s.bench.Endpoint(t, "acme", 8)
+	for range webhook.TestsPerMinute { // by whatever way
+		if err := s.Limiter.AllowTest(t.Context(), "acme"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+	form := newForm(t, c, base+"/portal/endpoints/"+e.ID, "type", string(webhook.TopupCard))
+	resp, body := ask(t, c, "POST", base+"/portal/endpoints/"+e.ID+"/test", form)
+	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "at most 10 times a minute") {
+		t.Errorf("%d, Retry-After %q: %s", resp.StatusCode, resp.Header.Get("Retry-After"), body)
+	}
+	if n := s.bench.Count(t, "SELECT COUNT(*) FROM events"); n != 0 {
+		t.Errorf("%d tests are sent", n)
+	}
+}

@@ -3,6 +3,8 @@ package dashboard
 // endpointsTexts are the texts of the pages about endpoints, of what was signed
 // for a delivery, and of what is refused there.
 var endpointsTexts = texts{
+	"Your endpoints are tested too often: at most %d times a minute, and %d tests on their way to an endpoint at once. Wait a little and test again.": {"Các điểm nhận của bạn được thử quá thường xuyên: tối đa %d lần một phút, và cùng lúc %d lượt thử trên đường đến một điểm nhận. Hãy đợi một chút rồi thử lại.", "对您的端点测试过于频繁：每分钟最多 %d 次，每个端点同时最多 %d 个测试在途。请稍候再试。"},
+
 	"The URLs of your receivers. Each gets every notification whose type it takes.": {"URL của các bên nhận. Mỗi URL nhận mọi thông báo thuộc loại đã chọn.", "您的接收方 URL。每个端点接收其所选类型的全部通知。"},
 	"Add an endpoint": {"Thêm điểm nhận", "添加端点"}, "Change an endpoint": {"Sửa điểm nhận", "修改端点"}, "Remove an endpoint": {"Xóa điểm nhận", "删除端点"},
 	"You have %s endpoints, which is the most. Remove one to add another.": {"Bạn có %s điểm nhận, là mức tối đa. Hãy xóa một điểm để thêm điểm khác.", "您已有 %s 个端点，达到上限。请先删除一个再添加。"},

@@ -19,6 +19,11 @@ const (
 	judgeMinAttempts = 10
 	judgeMaxFailures = 0.5 // of the attempts in the window
 	judgeInARow      = 5
+
+	// A uniform refusal, such as 401 to everything: so many attempts in a row of
+	// so many events. One event that is refused closes nobody's way.
+	judgeRefusals = 20
+	judgeRefused  = 10
 )
 
 // Judges watch the endpoints that this process sends to. A judge only says
@@ -34,6 +39,32 @@ type judge struct {
 	epoch   int64
 	verdict string // once it has spoken
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	row     refusals
+}
+
+// refusals are the newest attempts of an endpoint as far as they have the same
+// refusal in common.
+type refusals struct {
+	status   int
+	attempts int
+	events   map[string]bool // of them, at most judgeRefused
+}
+
+// observe takes an attempt at an event and reports whether there have been
+// enough.
+func (r *refusals) observe(eventID string, a webhook.Attempt) bool {
+	if !a.Refused() {
+		*r = refusals{}
+		return false
+	}
+	if r.status != a.StatusCode {
+		*r = refusals{status: a.StatusCode, events: map[string]bool{}}
+	}
+	r.attempts++
+	if len(r.events) < judgeRefused {
+		r.events[eventID] = true
+	}
+	return r.attempts >= judgeRefusals && len(r.events) >= judgeRefused
 }
 
 // maxJudges bounds the memory, at about 0.5 KB each.
@@ -41,11 +72,12 @@ const maxJudges = 20_000
 
 var errCounted = errors.New("counts as a failure")
 
-// Observe takes an attempt at an endpoint in an epoch of its breaker and
-// returns why the breaker must open now, if it must.
-func (j *Judges) Observe(endpointID string, epoch int64, a webhook.Attempt) (trip string) {
+// Observe takes an attempt to send an event to an endpoint in an epoch of its
+// breaker and returns why the breaker must open now, if it must, with the
+// status if that is a uniform refusal.
+func (j *Judges) Observe(endpointID, eventID string, epoch int64, a webhook.Attempt) (trip string, refused int) {
 	if a.Outcome == webhook.OutcomeUnknown || a.NotSent() || a.Trigger == webhook.TriggerTest || a.Trigger == webhook.TriggerProbe {
-		return ""
+		return "", 0
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -58,8 +90,16 @@ func (j *Judges) Observe(endpointID string, epoch int64, a webhook.Attempt) (tri
 		j.judges[endpointID] = current
 	}
 	if current.epoch > epoch {
-		return "" // sent before the breaker last changed
+		return "", 0 // sent before the breaker last changed
 	}
+	if current.row.observe(eventID, a) {
+		return fmt.Sprintf("%d attempts in a row, of different events, were answered %d", current.row.attempts, a.StatusCode), a.StatusCode
+	}
+	return current.failed(a), 0
+}
+
+// failed takes an attempt and returns why failures must open the breaker now.
+func (current *judge) failed(a webhook.Attempt) (trip string) {
 	var failure error
 	if a.CountsAsFailure() {
 		failure = errCounted

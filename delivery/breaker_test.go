@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,9 +11,12 @@ import (
 	"ledgerhook/webhook"
 )
 
-// attempts are the answers of a receiver, in short: . well, x 503, b 400, i never sent.
+// attempts are the answers of a receiver, in short: . well, x 503, b 400, u 401, i never sent.
+// B is 400 to the first event once more; all others are to an event of their own.
 func observe(j *delivery.Judges, epoch int64, attempts string) (trip string, at int) {
+	event := 0
 	for i, c := range attempts {
+		event++
 		a := webhook.Attempt{Outcome: webhook.OutcomeFailed, Trigger: webhook.TriggerFirst}
 		switch c {
 		case '.':
@@ -21,10 +25,15 @@ func observe(j *delivery.Judges, epoch int64, attempts string) (trip string, at 
 			a.ErrorClass, a.StatusCode = webhook.ErrorHTTP5xx, 503
 		case 'b':
 			a.ErrorClass, a.StatusCode = webhook.ErrorHTTP4xx, 400
+		case 'B': // the same event again and again
+			a.ErrorClass, a.StatusCode = webhook.ErrorHTTP4xx, 400
+			event = 1
+		case 'u':
+			a.ErrorClass, a.StatusCode = webhook.ErrorHTTP4xx, 401
 		case 'i':
 			a.ErrorClass = webhook.ErrorInternal
 		}
-		if trip = j.Observe("ep_1", epoch, a); trip != "" {
+		if trip, _ = j.Observe("ep_1", fmt.Sprint("evt_", event), epoch, a); trip != "" {
 			return trip, i + 1
 		}
 	}
@@ -44,6 +53,14 @@ func TestWhenAJudgeOpensABreaker(t *testing.T) {
 		{"all of nine but never five in a row", "xxxx.xxxx", 0, ""},
 		{"half of more", "..........xxxx.xxxx.xxxx", 24, "12 of 24"},
 		{"one bad event among good ones", "....b.....b....bbbbbbbbbb....", 0, ""},
+		{"everything is refused", strings.Repeat("u", 30), 20, "20 attempts in a row, of different events, were answered 401"},
+		{"everything is refused now and then not", strings.Repeat("u", 19) + "." + strings.Repeat("u", 19), 0, ""},
+		{"refused in different ways", strings.Repeat("ub", 30), 0, ""},
+		{"a failure between refusals", strings.Repeat("u", 19) + "x" + strings.Repeat("u", 19), 0, ""},
+		{"one bad event for ever", strings.Repeat("B", 100), 0, ""},
+		{"nine bad events for ever", "bbbbbbbb" + strings.Repeat("B", 100), 0, ""},
+		{"ten bad events, most of them once", strings.Repeat("B", 50) + "bbbbbbbbb", 59, "answered 400"},
+		{"what was never sent is no refusal and ends none", strings.Repeat("u", 10) + "iiii" + strings.Repeat("u", 10), 24, "answered 401"},
 		{"a bad event ends the row", "xxxxbxxxx", 0, ""},
 		{"what was never sent says nothing", "xixixixix", 9, "5 attempts in a row"},
 	} {
@@ -97,7 +114,7 @@ func TestProbesTestsAndUnknownOutcomesAreNotJudged(t *testing.T) {
 			{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout, Trigger: webhook.TriggerTest},
 			{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout, Trigger: webhook.TriggerProbe},
 		} {
-			if trip := j.Observe("ep_1", 0, a); trip != "" {
+			if trip, _ := j.Observe("ep_1", "evt_1", 0, a); trip != "" {
 				t.Fatalf("%s %s: %s", a.Trigger, a.Outcome, trip)
 			}
 		}

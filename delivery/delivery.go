@@ -69,6 +69,7 @@ type Result struct {
 	// Trip is why the endpoint's breaker must open, by this process's judge of
 	// BreakerEpoch; empty: it need not.
 	Trip         string
+	Refused      int // the status if Trip is a uniform refusal
 	BreakerEpoch int64
 }
 

@@ -174,8 +174,8 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 // sent, so it must be known. As long as the ledger does not take it the worker
 // claims nothing new.
 func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdict) {
-	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Lost: job.Lost, Verdict: v,
-		Trip: w.judges.Observe(job.Delivery.EndpointID, job.BreakerEpoch, a), BreakerEpoch: job.BreakerEpoch}
+	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Lost: job.Lost, Verdict: v, BreakerEpoch: job.BreakerEpoch}
+	result.Trip, result.Refused = w.judges.Observe(job.Delivery.EndpointID, job.Event.ID, job.BreakerEpoch, a)
 	counted, err := w.ledger.Record(context.WithoutCancel(ctx), result)
 	if err != nil {
 		counted, err = w.recordUntil(ctx, result, err)

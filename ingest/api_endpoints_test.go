@@ -209,3 +209,30 @@ func TestARemovedEndpointCancelsWhatWaits(t *testing.T) {
 		}
 	})
 }
+
+func TestAPartnersEndpointsAreTestedTenTimesAMinute(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		a.partner(t, "other")
+		var endpoints []string
+		for range 6 {
+			endpoints = append(endpoints, a.endpoint(t, "acme", nil))
+		}
+		for i := range webhook.TestsPerMinute {
+			a.want(t, 202, "POST", "/endpoints/"+endpoints[i/webhook.MaxTests]+"/test", nil)
+		}
+		refused := a.want(t, 429, "POST", "/endpoints/"+endpoints[5]+"/test", nil)
+		if wait := refused.header.Get("Retry-After"); wait == "" || wait == "0" || !strings.Contains(string(refused.body), "at most 10 tests a minute") {
+			t.Errorf("refused with Retry-After %q: %s", wait, refused.body)
+		}
+		other := a.endpoint(t, "other", nil)
+		for range webhook.MaxTests {
+			a.want(t, 202, "POST", "/endpoints/"+other+"/test", nil)
+		}
+		refused = a.want(t, 429, "POST", "/endpoints/"+other+"/test", nil)
+		if refused.header.Get("Retry-After") != "1" || !strings.Contains(string(refused.body), "2 tests of this endpoint are on their way") {
+			t.Errorf("a third test at once: %s", refused.body)
+		}
+		a.CheckWindows(t)
+	})
+}

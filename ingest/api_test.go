@@ -107,7 +107,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Timeout:  15 * time.Second, Limits: partners.DefaultLimits,
 		Resolver: names{"partner.example.com": "93.184.216.34", "inside.example.com": "10.1.2.3", "lab.example.com": "127.0.0.1"},
-		Refusals: a.refusals, Metrics: metrics, Web: webMetrics, Log: log,
+		Limiter:  web.NewLimiter(nil), Refusals: a.refusals, Metrics: metrics, Web: webMetrics, Log: log,
 	}).Handler()
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = web.NewServer(web.Observe(log, webMetrics, handler), log)

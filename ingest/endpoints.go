@@ -275,10 +275,13 @@ func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error 
 }
 
 // testEndpoint sends the catalogue's example to one endpoint, whether it is
-// open or not, once.
+// open or not, once, unless it is tested too often.
 func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	e, err := a.Endpoints.Endpoint(r.Context(), r.PathValue("id"))
 	if err != nil {
+		return err
+	}
+	if err := a.Limiter.AllowTest(r.Context(), e.PartnerCode); err != nil {
 		return err
 	}
 	test, err := delivery.NewTest(e, "", a.Key.ID(), time.Now())

@@ -111,6 +111,7 @@ type Internal struct {
 	Timeout  time.Duration   // limit of a whole attempt
 	Limits   partners.Limits // of a partner that sets none of its own
 
+	Limiter  *web.Limiter // of tests
 	Refusals *Refusals
 	Metrics  *Metrics
 	Web      *web.Metrics

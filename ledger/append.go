@@ -494,7 +494,10 @@ func (b *batch) appendTo(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			d := b.place(w, a)
+			d, err := b.place(w, a)
+			if err != nil {
+				return err
+			}
 			made = append(made, d)
 			a.result.DeliveryIDs = append(a.result.DeliveryIDs, d.ID)
 		}
@@ -506,11 +509,12 @@ func (b *batch) appendTo(ctx context.Context) error {
 	return b.answerStored(ctx)
 }
 
-// place numbers a delivery and gives it a slot, or a place in the backlog.
-func (b *batch) place(w *window, a *appendOp) newDelivery {
-	if a.Event.Test { // outside the sequence and past the gate: it asks whether the receiver is there
-		w.Used++
-		return newDelivery{Delivery: a.delivery(w.EndpointID, 0, webhook.Queued)}
+// place numbers a delivery and gives it a slot, or a place in the backlog. A
+// test is outside the sequence; one too many fails the batch, which is run
+// again item by item, so that nothing of it is stored.
+func (b *batch) place(w *window, a *appendOp) (newDelivery, error) {
+	if a.Event.Test {
+		return newDelivery{Delivery: a.delivery(w.EndpointID, 0, webhook.Queued)}, w.Test()
 	}
 	d := newDelivery{Delivery: a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)}
 	w.NextSequence++
@@ -527,11 +531,11 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 		d.State = webhook.Queued
 		w.Admit(d.ID, b.now)
 		d.probe = w.Breaker.Probe == d.ID
-		return d
+		return d, nil
 	}
 	w.waits(d.lane, 1)
 	w.wake(wake)
-	return d
+	return d, nil
 }
 
 func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.State) webhook.Delivery {

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,37 @@ func TestAProbeThatFailsOrWhoseWorkerDiesOpensForTwiceAsLong(t *testing.T) {
 		// One that never left the gateway says nothing: another follows at once.
 		record(t, b, take(t, b, probeTime(t, b)), webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorInternal}, retryAt(time.Now().Add(time.Hour)))
 		same(t, "trigger", take(t, b, one(t, b)).Trigger, webhook.TriggerProbe)
+		b.CheckWindows(t)
+	})
+}
+
+func TestABreakerThatAUniformRefusalOpenedIsClosedByOtherAnswers(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e := b.Endpoint(t, "acme", 1)
+		storeMany(t, b, "acme", 6)
+		refusal := func(status int) webhook.Attempt {
+			return webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP4xx, StatusCode: status}
+		}
+		opens := trip(take(t, b, one(t, b)))
+		opens.Attempt, opens.Trip, opens.Refused = refusal(401), "20 attempts were answered 401", 401
+		if err := tryRecord(t, b.Ledger, opens); err != nil {
+			t.Fatal(err)
+		}
+		k := breakerOf(t, b, e.ID)
+		same(t, "breaker", []any{k.State, k.Refused, k.Reason}, []any{webhook.BreakerOpen, 401, opens.Trip})
+		later := retryAt(time.Now().Add(time.Hour))
+		record(t, b, take(t, b, probeTime(t, b)), refusal(401), later)
+		k = breakerOf(t, b, e.ID)
+		same(t, "after a probe that was refused as well", []any{k.State, k.Refused, k.Opened}, []any{webhook.BreakerOpen, 401, 2})
+		if !strings.Contains(k.Reason, "401") {
+			t.Errorf("the reason is %q, want the status in it", k.Reason)
+		}
+		// The message of this one is wrong, the receiver is well.
+		record(t, b, take(t, b, probeTime(t, b)), refusal(400), later)
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+		same(t, "after three probes with other answers", breakerOf(t, b, e.ID).State, webhook.BreakerClosed)
 		b.CheckWindows(t)
 	})
 }

@@ -143,7 +143,7 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 	if err != nil {
 		return err
 	}
-	w.leave(ticket.DeliveryID)
+	w.leave(ticket.DeliveryID, trigger)
 	if state == webhook.Pending {
 		w.waits(lane, 1)
 		w.wake(b.now)
@@ -256,7 +256,7 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 		return fmt.Errorf("cancel delivery %s, whose event is gone: %w", d.ID, err)
 	}
 	b.ledger.log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
-	w.leave(d.ID)
+	w.leave(d.ID, d.Trigger)
 	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
 	return nil
 }

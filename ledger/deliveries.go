@@ -275,7 +275,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 		switch {
 		case w == nil:
 		case d.State == webhook.Queued:
-			w.leave(d.ID)
+			w.leave(d.ID, d.Trigger)
 		default:
 			w.waits(lane, -1)
 		}

@@ -110,7 +110,7 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 // end, and lets the window learn from the attempt.
 func (b *batch) settle(w *window, r *recordOp) {
 	isProbe := w.Breaker.Probe == r.DeliveryID
-	w.leave(r.DeliveryID)
+	w.leave(r.DeliveryID, r.trigger)
 	if r.Verdict.State == webhook.Pending {
 		w.waits(r.lane, 1)
 		w.wake(r.Verdict.NextAt)
@@ -133,8 +133,11 @@ func (b *batch) settle(w *window, r *recordOp) {
 }
 
 // leave gives back the slot of a delivery.
-func (w *window) leave(deliveryID string) {
+func (w *window) leave(deliveryID string, trigger webhook.Trigger) {
 	w.Used--
+	if trigger == webhook.TriggerTest {
+		w.Tests = max(0, w.Tests-1) // one may have begun before tests were counted
+	}
 	if w.Breaker.Probe == deliveryID {
 		w.Breaker.Probe = ""
 	}
@@ -159,13 +162,15 @@ func (w *window) judge(r delivery.Result, isProbe bool, now time.Time) {
 	switch {
 	case isProbe && r.Attempt.NotSent():
 		// It says nothing of the receiver: another probe follows.
+	case isProbe && r.Attempt.Refused() && r.Attempt.StatusCode == w.Breaker.Refused:
+		w.Breaker.Refuse(now, w.Breaker.Refused, fmt.Sprintf("the probe was answered %d like all before it", w.Breaker.Refused))
 	case isProbe:
 		passed := r.Attempt.Outcome != webhook.OutcomeUnknown && !r.Attempt.CountsAsFailure()
 		if w.Breaker.Probed(passed, now) {
 			w.Grown = min(webhook.StartWindow, w.MaxInFlight)
 		}
 	case r.Trip != "" && w.Breaker.State == webhook.BreakerClosed && r.BreakerEpoch == w.Breaker.Epoch:
-		w.Breaker.Trip(now, r.Trip)
+		w.Breaker.Refuse(now, r.Refused, r.Trip)
 	}
 }
 

@@ -172,11 +172,12 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 		return fmt.Errorf("put unfinished deliveries in order: %w", err)
 	}
 	t = new(text).add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
-		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id", now, w.EndpointID)
+		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id, trigger", now, w.EndpointID)
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var id string
-		err := rows.Scan(&id)
-		w.leave(id)
+		var trigger webhook.Trigger
+		err := rows.Scan(&id, &trigger)
+		w.leave(id, trigger)
 		return err
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ type window struct {
 const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waiting_first, w.waiting_again, w.waiting_blocked, w.admissions,
 	w.next_sequence, w.paused, w.disabled, w.partner_disabled, w.removed, w.wake_at, w.breaker, w.open_until,
 	w.breaker_epoch, w.breaker_opened, w.breaker_reason, w.probe, w.probes_passed, w.last_success, w.failing_since, w.failed,
-	w.gone, w.warned, w.disabled_reason, w.not_before, w.rate_every, w.rate_next, w.ordered, w.adopting`
+	w.gone, w.warned, w.disabled_reason, w.not_before, w.rate_every, w.rate_next, w.ordered, w.adopting, w.tests, w.breaker_refused`
 
 func windowFields(w *webhook.Window) []any {
 	b, h := &w.Breaker, &w.Health
@@ -45,7 +45,7 @@ func windowFields(w *webhook.Window) []any {
 		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, timeColumn{&w.WakeAt}, &b.State,
 		timeColumn{&b.OpenUntil}, &b.Epoch, &b.Opened, &b.Reason, &b.Probe, &b.Passed, timeColumn{&h.LastSuccess},
 		timeColumn{&h.FailingSince}, &h.Failed, &h.Gone, microsColumn{&h.Warned}, &h.DisabledReason, timeColumn{&w.NotBefore},
-		microsColumn{&w.RateEvery}, timeColumn{&w.RateNext}, &w.Ordered, &w.Adopting}
+		microsColumn{&w.RateEvery}, timeColumn{&w.RateNext}, &w.Ordered, &w.Adopting, &w.Tests, &b.Refused}
 }
 
 // lockWindows locks the rows of every endpoint that the batch concerns, in
@@ -341,7 +341,8 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 		breaker_epoch = v.column17, breaker_opened = v.column18, breaker_reason = v.column19, probe = v.column20,
 		probes_passed = v.column21, last_success = v.column22, failing_since = v.column23, failed = v.column24,
 		gone = v.column25, warned = v.column26, disabled_reason = v.column27, not_before = v.column28,
-		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, adopting = v.column32 FROM `)
+		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, adopting = v.column32, tests = v.column33,
+		breaker_refused = v.column34 FROM `)
 	t.table(len(changed), func(i int) []any {
 		w := changed[i]
 		k, h := w.Breaker, w.Health
@@ -349,7 +350,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, micros(w.wakeUp(b.now)), string(k.State),
 			micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, micros(h.LastSuccess), micros(h.FailingSince),
 			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, micros(w.NotBefore), w.RateEvery.Microseconds(),
-			micros(w.RateNext), w.Ordered, w.Adopting}
+			micros(w.RateNext), w.Ordered, w.Adopting, w.Tests, k.Refused}
 	})
 	return b.later(ctx, t.add(" WHERE windows.endpoint_id = v.column1"))
 }

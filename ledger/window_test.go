@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -309,6 +311,47 @@ func TestATestIsSentAtOnceOutsideSequenceAndWindow(t *testing.T) {
 		theirs.Event.Test, theirs.EndpointID = true, e.ID
 		_, err := b.Append(t.Context(), theirs)
 		wantKind(t, err, webhook.KindNotFound)
+		b.CheckWindows(t)
+	})
+}
+
+func TestAtMostTwoTestsAreOnTheirWayToAnEndpoint(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		e, other := b.Endpoint(t, "acme", 32), b.Endpoint(t, "acme", 32)
+		test := func(endpointID string) error {
+			probe := ledgertest.NewEvent("acme", "test", "Pending")
+			probe.Event.Test, probe.EndpointID = true, endpointID
+			_, err := b.Append(t.Context(), probe)
+			return err
+		}
+		var sent sync.WaitGroup
+		var refused atomic.Int32
+		for range 20 {
+			sent.Go(func() {
+				if err := test(e.ID); webhook.KindOf(err) == webhook.KindRateLimited {
+					refused.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		sent.Wait()
+		same(t, "of 20 tests at once are refused", refused.Load(), int32(18))
+		same(t, "stored", b.Count(t, "SELECT COUNT(*) FROM events"), 2)
+		same(t, "window", windowOf(t, b, e.ID).Used, 2)
+		if err := test(other.ID); err != nil {
+			t.Errorf("a test of another endpoint: %v", err)
+		}
+		tickets := b.Tickets()
+		same(t, "tickets", len(tickets), 3)
+		for _, ticket := range tickets {
+			record(t, b, take(t, b, ticket), failed, exhausted)
+		}
+		if err := test(e.ID); err != nil {
+			t.Errorf("a test after the others have ended: %v", err)
+		}
+		same(t, "tests on their way", windowOf(t, b, e.ID).Tests, 1)
 		b.CheckWindows(t)
 	})
 }

@@ -2,10 +2,13 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"ledgerhook/webhook"
 )
 
 // Rate is how often something may happen: Burst times at once, then once every
@@ -75,6 +78,18 @@ func (l *Limiter) Allow(ctx context.Context, key string, rate Rate) (ok bool, re
 		}
 	}
 	return l.local.allow(key, rate, now)
+}
+
+// AllowTest takes one of the tests that a partner's endpoints may get in a
+// minute ("Endpoint changes" of the delivery rules). Beyond them it is
+// RateLimited.
+func (l *Limiter) AllowTest(ctx context.Context, partnerCode string) error {
+	ok, after := l.Allow(ctx, "test:"+partnerCode, PerMinute(webhook.TestsPerMinute))
+	if ok {
+		return nil
+	}
+	return &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: after,
+		Message: fmt.Sprintf("the endpoints of partner %s get at most %d tests a minute: wait %d s", partnerCode, webhook.TestsPerMinute, int((after+time.Second-1)/time.Second))}
 }
 
 func (l *Limiter) useRedis(now time.Time) bool {

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,8 @@ import (
 	"crypto/rand"
 
 	"github.com/redis/go-redis/v9"
+
+	"ledgerhook/webhook"
 )
 
 func testRedis(t *testing.T) *redis.Client {
@@ -132,4 +136,27 @@ func TestLocalMemoryIsBounded(t *testing.T) {
 	if n := len(l.local.arrivals); n > maxLocalKeys {
 		t.Errorf("%d keys kept", n)
 	}
+}
+
+func TestAPartnerIsTestedTenTimesAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(nil)
+		for range 10 {
+			if err := l.AllowTest(t.Context(), "acme"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var refusal *webhook.Error
+		if err := l.AllowTest(t.Context(), "acme"); !errors.As(err, &refusal) || refusal.Kind != webhook.KindRateLimited ||
+			refusal.RetryAfter != 6*time.Second || !strings.Contains(refusal.Message, "at most 10 tests a minute: wait 6 s") {
+			t.Errorf("the eleventh test: %v, after %s", err, refusal.RetryAfter)
+		}
+		if err := l.AllowTest(t.Context(), "other"); err != nil {
+			t.Errorf("another partner's: %v", err)
+		}
+		time.Sleep(refusal.RetryAfter)
+		if err := l.AllowTest(t.Context(), "acme"); err != nil {
+			t.Errorf("after the time that was named: %v", err)
+		}
+	})
 }

@@ -28,6 +28,7 @@ type Breaker struct {
 	Probe     string    // the delivery that probes just now
 	Passed    int       // probes that passed in a row
 	Reason    string    // why it is open, in words
+	Refused   int       // the status of the uniform refusal that opened it; 0: something else did
 }
 
 // probes is how many probes may be admitted to a breaker that is not closed.
@@ -45,6 +46,13 @@ func (b *Breaker) Trip(now time.Time, reason string) {
 		pause = min(BreakerLongest, BreakerFirstPause<<b.Opened)
 	}
 	*b = Breaker{State: BreakerOpen, OpenUntil: now.Add(pause), Epoch: b.Epoch + 1, Opened: b.Opened + 1, Reason: reason}
+}
+
+// Refuse opens the breaker at now, as Trip does, since whatever is sent is
+// answered with status.
+func (b *Breaker) Refuse(now time.Time, status int, reason string) {
+	b.Trip(now, reason)
+	b.Refused = status
 }
 
 // OpenByHand opens the breaker until it is closed by hand.
@@ -83,6 +91,12 @@ func (a Attempt) CountsAsFailure() bool {
 		return true
 	}
 	return false
+}
+
+// Refused reports whether the receiver refused the message and is well
+// otherwise: a 4xx that does not count as a failure.
+func (a Attempt) Refused() bool {
+	return a.Outcome == OutcomeFailed && a.StatusCode/100 == 4 && !a.CountsAsFailure()
 }
 
 // NotSent reports whether an attempt failed before it could reach its

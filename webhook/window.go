@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -11,6 +12,12 @@ const StartWindow = 2
 // DefaultMaxInFlight is what an endpoint's window grows to unless it says otherwise.
 const DefaultMaxInFlight = 32
 
+// How often an endpoint may be tested ("Endpoint changes" of the delivery rules).
+const (
+	MaxTests       = 2  // on their way to an endpoint at once
+	TestsPerMinute = 10 // of a partner
+)
+
 // Window is how much of an endpoint's traffic may be on its way at once. It
 // is one row of the ledger. Whether there is room is computed from it and
 // stored nowhere, so pausing, breaking and growing cannot overwrite each other.
@@ -19,6 +26,7 @@ type Window struct {
 	MaxInFlight     int
 	Grown           int   // where slow start has got to, StartWindow … MaxInFlight
 	Used            int   // exactly the deliveries that are queued or sending
+	Tests           int   // those of them that are tests, at most MaxTests
 	WaitingFirst    int   // pending deliveries that never had an attempt
 	WaitingAgain    int   // pending retries and replays, due or not
 	WaitingBlocked  int   // pending deliveries behind an unfinished one of their subject
@@ -109,6 +117,18 @@ func (w Window) GateAt(now time.Time) time.Time {
 		return time.Time{}
 	}
 	return gate
+}
+
+// Test takes a slot for a test, past the gate: it asks whether the receiver is
+// there. Beyond MaxTests it is RateLimited.
+func (w *Window) Test() error {
+	if w.Tests >= MaxTests {
+		return &Error{Kind: KindRateLimited, RetryAfter: time.Second,
+			Message: fmt.Sprintf("%d tests of this endpoint are on their way: wait until one has ended", w.Tests)}
+	}
+	w.Used++
+	w.Tests++
+	return nil
 }
 
 // Grow widens the window by a success: at full use it doubles per round trip.
