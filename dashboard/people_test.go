@@ -449,7 +449,9 @@ var linkPattern = regexp.MustCompile(`<code>(https?://[^<]*/invite/)([A-Za-z0-9_
 func TestInvitingAndAccepting(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *house) {
 		h.Partner(t, "acme")
+		h.Partner(t, "umbrella")
 		h.join(t, "", "ann", partners.RoleAdmin)
+		h.join(t, "umbrella", "uma", partners.RoleAdmin)
 		ops, portal := h.browse(t, h.ops), h.browse(t, h.portal)
 		ops.signIn("/ops", "ann")
 		page := ops.want(200, "GET", "/ops/admin", nil, "Operators", "ann", "LEDGERHOOK_TOKEN")
@@ -465,7 +467,7 @@ func TestInvitingAndAccepting(t *testing.T) {
 		portal.want(200, "GET", "/portal/invite/"+token, nil, "portal of acme as administrator", "Eve &lt;b&gt;")
 		accept := form("username", "eve", "name", "Eve", "password", "eve's own words", "again", "eve's own words")
 		portal.want(400, "POST", "/portal/invite/"+token, form("username", "eve", "name", "Eve", "password", "short", "again", "short"), "8 to 200 characters", `value="eve"`)
-		portal.want(409, "POST", "/portal/invite/"+token, form("username", "ann", "name", "Eve", "password", "eve's own words", "again", "eve's own words"), "is taken")
+		portal.want(409, "POST", "/portal/invite/"+token, form("username", "uma", "name", "Eve", "password", "eve's own words", "again", "eve's own words"), "is taken")
 		portal.want(303, "POST", "/portal/invite/"+token, accept)
 		portal.want(200, "GET", "/portal/people", nil, "Eve")
 		other := h.browse(t, h.portal)

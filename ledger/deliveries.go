@@ -182,10 +182,12 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 }
 
 // underWay is the unfinished repetition of a finished delivery; empty: there is
-// none. Whoever asks for another at the same time means that one.
+// none. Whoever asks for another at the same time means that one. Its id is
+// later than the finished one's and no later than any clock is now, which leaves
+// other days alone.
 func (b *batch) underWay(ctx context.Context, d webhook.Delivery) (id string, err error) {
-	err = b.tx.QueryRowContext(ctx, "SELECT COALESCE(MIN(id), '') FROM deliveries WHERE event_id = $1 AND replay_of = $2 AND finished_at = 0",
-		d.EventID, d.ID).Scan(&id)
+	err = b.tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(id), '') FROM deliveries WHERE event_id = $1 AND replay_of = $2 AND finished_at = 0
+		AND id > $2 AND id < $3`, d.EventID, d.ID, webhook.TimeBound(webhook.DeliveryPrefix, b.now.Add(MaxClockSkew))).Scan(&id)
 	return id, err
 }
 
