@@ -15,7 +15,7 @@ const docsPage = `<!doctype html>
 <h1>Ledgerhook for partners</h1>
 <ul>
 <li><a href="/docs/interface.md">The partner interface</a>: how to begin, every operation, notifications, errors
-<li><a href="/docs/openapi-partner.yaml">OpenAPI</a>: the operations for programs
+<li><a href="/docs/openapi-partner.yaml">OpenAPI</a>: operations and notifications for programs
 <li><a href="/.well-known/jwks.json">The gateway's public keys</a>
 </ul>
 `

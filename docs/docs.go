@@ -9,7 +9,8 @@ import _ "embed"
 //go:embed interface.md
 var Interface []byte
 
-// PartnerAPI is the OpenAPI document of the partner operations.
+// PartnerAPI is the OpenAPI document of the partner operations and of the
+// notifications to partners.
 //
 //go:embed openapi-partner.yaml
 var PartnerAPI []byte
