@@ -21,12 +21,6 @@ type Verdict struct {
 	EndpointPause time.Duration
 }
 
-// How far a receiver's Retry-After is followed.
-const (
-	longestRetryAfter    = 24 * time.Hour   // for the delivery it answered
-	longestEndpointPause = 10 * time.Minute // for the rest of the endpoint
-)
-
 // Decide says what follows from an attempt that ended at now. It is the only
 // authority on retries.
 func Decide(p webhook.RetryPolicy, job Job, a webhook.Attempt, now time.Time) Verdict {
@@ -40,7 +34,7 @@ func Decide(p webhook.RetryPolicy, job Job, a webhook.Attempt, now time.Time) Ve
 		return Verdict{State: webhook.Pending, NextAt: now, Reason: "the attempt's outcome is unknown: sent again at once"}
 	}
 	asked := retryAfter(a, now)
-	v := Verdict{State: webhook.Exhausted, EndpointPause: min(asked, longestEndpointPause)}
+	v := Verdict{State: webhook.Exhausted, EndpointPause: min(asked, webhook.MaxEndpointPause)}
 	step := a.Number - job.Delivery.Repeats // of the schedule
 	wait, ok := p.Wait(step)
 	if !ok {
@@ -57,7 +51,7 @@ func Decide(p webhook.RetryPolicy, job Job, a webhook.Attempt, now time.Time) Ve
 }
 
 // retryAfter is for how long an answer 429 or 503 asks to wait, at most
-// longestRetryAfter: seconds or a date; 0 for what is past or makes no sense.
+// webhook.LongestRetryAfter: seconds or a date; 0 for what is past or makes no sense.
 func retryAfter(a webhook.Attempt, now time.Time) time.Duration {
 	if a.StatusCode != http.StatusTooManyRequests && a.StatusCode != http.StatusServiceUnavailable {
 		return 0
@@ -66,11 +60,11 @@ func retryAfter(a webhook.Attempt, now time.Time) time.Duration {
 	var wait time.Duration
 	if isDigits(value) {
 		seconds, _ := strconv.ParseFloat(value, 64) // too many digits are infinitely many seconds
-		wait = time.Duration(min(seconds, longestRetryAfter.Seconds())) * time.Second
+		wait = time.Duration(min(seconds, webhook.LongestRetryAfter.Seconds())) * time.Second
 	} else if date, err := http.ParseTime(value); err == nil {
 		wait = date.Sub(now)
 	}
-	return max(0, min(wait, longestRetryAfter))
+	return max(0, min(wait, webhook.LongestRetryAfter))
 }
 
 func isDigits(s string) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,8 @@ type Books interface {
 	// Promote admits what is due in windows whose time has come, in at most
 	// limit windows, and reports in how many.
 	Promote(ctx context.Context, limit int) (int, error)
+	// Rewind brings stored times back that no clock but a wrong one can have written.
+	Rewind(ctx context.Context) error
 	// Queued lists deliveries that are queued, longest first, from behind one on.
 	Queued(ctx context.Context, behind Queued, limit int) ([]Queued, error)
 	// Requeue gives queued deliveries the next generation and new tickets.
@@ -60,6 +63,7 @@ type Keeper struct {
 
 	outage outage
 	looked Queued // where requeueLost goes on
+	clock  clock
 }
 
 const (
@@ -75,13 +79,14 @@ const (
 	stepTimeout = 30 * time.Second
 )
 
-// Run promotes and reconciles until ctx ends, side by side: a repair may wait
-// long for a store that hangs.
+// Run promotes, reconciles and rewinds until ctx ends, side by side: a repair
+// may wait long for a store that hangs.
 func (k *Keeper) Run(ctx context.Context) {
-	var both sync.WaitGroup
-	both.Go(func() { again(ctx, promoteEvery, k.promote) })
-	both.Go(func() { again(ctx, reconcileEvery, k.reconcile) })
-	both.Wait()
+	var all sync.WaitGroup
+	all.Go(func() { again(ctx, promoteEvery, k.promote) })
+	all.Go(func() { again(ctx, reconcileEvery, k.reconcile) })
+	all.Go(func() { again(ctx, reconcileEvery, k.rewind) })
+	all.Wait()
 }
 
 // again runs do, at once and then at each interval, until ctx ends.
@@ -202,12 +207,12 @@ func (k *Keeper) requeueLost(ctx context.Context) (int, error) {
 	if len(queued) == reconcileRows {
 		k.looked = queued[len(queued)-1]
 	}
-	for i, d := range queued {
-		if time.Since(d.At) < enqueueGrace {
-			queued, k.looked = queued[:i], Queued{}
-			break
-		}
+	now := time.Now()
+	young := func(d Queued) bool { return now.Sub(d.At).Abs() < enqueueGrace } // not what a clock that was ahead queued
+	if len(queued) > 0 && young(queued[len(queued)-1]) {
+		k.looked = Queued{}
 	}
+	queued = slices.DeleteFunc(queued, young)
 	if len(queued) == 0 {
 		return 0, nil
 	}

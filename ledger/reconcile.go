@@ -117,6 +117,9 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
 	_, err := l.pools.lease.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
 		") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead", workerID, host, micros(time.Now()))
+	if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
+		_, err = l.pools.lease.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.clock+" WHERE seen_at > "+l.clock+" + $1", delivery.LeaseTime.Microseconds())
+	}
 	return l.broken(err)
 }
 
@@ -134,10 +137,11 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 }
 
 // Abandoned lists deliveries that are being sent by workers that are dead, and
-// those that workerID itself claimed before claimedBefore.
+// those that workerID itself claimed before claimedBefore, or by a clock that
+// was ahead.
 func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
-	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND claimed_at < ? OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
-		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), workerID, delivery.LeaseTime.Microseconds(), limit)
+	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND (claimed_at < ? OR claimed_at > ?) OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
+		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), micros(time.Now().Add(webhook.ClockTolerance)), workerID, delivery.LeaseTime.Microseconds(), limit)
 	err = t.query(ctx, l.write, func(rows row) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)

@@ -92,7 +92,11 @@ const unverifiedLife = 30 * 24 * time.Hour
 // SweepTokens deletes what has ended at now, a few rows at a time: tokens and
 // families, sealed pairs past their grace, expired codes, e-mails that were
 // never verified, letters of the development mailbox, sessions, invitations.
+// What would end later than it can, it shortens.
 func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
+	if err := l.boundLives(ctx, now); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		what, query string
 		before      time.Time

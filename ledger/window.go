@@ -75,6 +75,9 @@ func (b *batch) lockWindows(ctx context.Context) error {
 		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
 			return err
 		}
+		stored := w.Window
+		w.Bound(b.now)
+		w.dirty = w.Window != stored
 		b.windows[w.EndpointID] = w
 		return nil
 	})

@@ -50,6 +50,24 @@ func (s *CodeState) active(now time.Time) bool {
 // open reports whether a guess may be compared with the active code.
 func (s *CodeState) open(now time.Time) bool { return s.active(now) && !now.Before(s.LockedUntil) }
 
+// bound takes back what lies further ahead of now than the rules allow: a clock
+// that was set back would lock a user for as long as it had been ahead.
+func (s *CodeState) bound(now time.Time) {
+	if most := now.Add(CodeLife); s.ExpiresAt.After(most) {
+		s.ExpiresAt = most
+	}
+	if again := s.Failures - FailuresBeforeLock; again >= 0 {
+		if most := now.Add(lockTimes[min(again, len(lockTimes)-1)]); s.LockedUntil.After(most) {
+			s.LockedUntil = most
+		}
+	}
+	for i, at := range s.Sends {
+		if at.After(now) {
+			s.Sends[i] = now
+		}
+	}
+}
+
 // issue makes digest the active code, unless one was sent too shortly before
 // or too many were.
 func (s *CodeState) issue(now time.Time, salt, digest []byte) bool {
@@ -163,6 +181,7 @@ func (c *Codes) send(ctx context.Context, to Addressee, wanted func(*CodeState, 
 	var sent bool
 	err := c.store.AlterCode(ctx, u, func(s *CodeState) {
 		now := time.Now()
+		s.bound(now)
 		digest := c.mac(salt, u, code)
 		sent = wanted(s, now) && s.issue(now, salt, digest)
 	})
@@ -192,6 +211,7 @@ func (c *Codes) Verify(ctx context.Context, u User, guess string) (right bool, e
 	}
 	err = c.store.AlterCode(ctx, u, func(s *CodeState) {
 		now := time.Now()
+		s.bound(now)
 		open, salt, digest := s.open(now), s.Salt, s.Digest
 		if !open {
 			salt, digest = decoySalt, decoyDigest

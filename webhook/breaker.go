@@ -39,13 +39,18 @@ func (b Breaker) probes(now time.Time) int {
 	return 1
 }
 
+// breakerPause is for how long a breaker opens that has opened so many times
+// in a row before.
+func breakerPause(before int) time.Duration {
+	if before < 0 || before >= 10 {
+		return BreakerLongest
+	}
+	return min(BreakerLongest, BreakerFirstPause<<before)
+}
+
 // Trip opens the breaker at now for a pause that doubles each time in a row.
 func (b *Breaker) Trip(now time.Time, reason string) {
-	pause := BreakerLongest
-	if b.Opened < 10 {
-		pause = min(BreakerLongest, BreakerFirstPause<<b.Opened)
-	}
-	*b = Breaker{State: BreakerOpen, OpenUntil: now.Add(pause), Epoch: b.Epoch + 1, Opened: b.Opened + 1, Reason: reason}
+	*b = Breaker{State: BreakerOpen, OpenUntil: now.Add(breakerPause(b.Opened)), Epoch: b.Epoch + 1, Opened: b.Opened + 1, Reason: reason}
 }
 
 // Refuse opens the breaker at now, as Trip does, since whatever is sent is

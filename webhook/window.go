@@ -61,6 +61,35 @@ func (w *Window) Resume() {
 	}
 }
 
+// MaxEndpointPause is for how long an endpoint is left alone at most because an
+// answer asked for it; LongestRetryAfter for how long the delivery is that got
+// the answer.
+const (
+	MaxEndpointPause  = 10 * time.Minute
+	LongestRetryAfter = 24 * time.Hour
+)
+
+// ClockTolerance is by how much the clocks of hosts may differ before a stored
+// time is taken for that of a clock that was ahead.
+const ClockTolerance = 2 * time.Second
+
+// Bound takes back what the window says of a time further ahead of now than
+// its rules allow ("Stored times" of the delivery rules): a clock that was set
+// back would hold deliveries up for as long as it had been ahead.
+func (w *Window) Bound(now time.Time) {
+	w.NotBefore = bounded(w.NotBefore, now, MaxEndpointPause)
+	w.RateNext = bounded(w.RateNext, now, max(time.Second, w.RateEvery))
+	w.Breaker.OpenUntil = bounded(w.Breaker.OpenUntil, now, breakerPause(w.Breaker.Opened-1))
+}
+
+// bounded is t, or most from now on if t is later than that.
+func bounded(t, now time.Time, most time.Duration) time.Time {
+	if t.After(now.Add(most + ClockTolerance)) {
+		return now.Add(most)
+	}
+	return t
+}
+
 // Room is how many more deliveries may be admitted at now.
 func (w Window) Room(now time.Time) int {
 	if !w.Open() || now.Before(w.NotBefore) {

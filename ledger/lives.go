@@ -1,0 +1,36 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ledgerhook/partners"
+)
+
+// boundLives brings ends back that lie further ahead of now than a life is
+// long: what began by a clock that was ahead counts from now at most. Clocks
+// that differ as much as they may shorten nothing.
+func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
+	end := func(life time.Duration) int64 { return micros(now.Add(life)) }
+	wrong := func(life time.Duration) int64 { return micros(now.Add(life + MaxClockSkew)) }
+	const family = partners.RefreshIdle + partners.AccessLife // Family.EndsAt
+	for _, step := range []struct {
+		what, query string
+		args        []any
+	}{
+		{"access tokens", "UPDATE access_tokens SET expires_at = $1 WHERE expires_at > $2", []any{end(partners.AccessLife), wrong(partners.AccessLife)}},
+		{"token families", `UPDATE token_families SET ends_at = $1, current_until = $2, expires_at = CASE WHEN expires_at > $3 THEN $3 ELSE expires_at END
+			WHERE ends_at > $4`, []any{end(family), end(partners.RefreshIdle), end(partners.RefreshLife), wrong(family)}},
+		{"used refresh tokens", "UPDATE token_families SET rotated_at = $1 WHERE rotated_at > $2 AND length(sealed_pair) > 0", []any{end(0), wrong(0)}},
+		{"sessions", "UPDATE sessions SET expires_at = $1 WHERE expires_at > $2", []any{end(partners.SessionLife), wrong(partners.SessionLife)}},
+		{"newest requests", "UPDATE sessions SET seen_at = $1 WHERE seen_at > $2", []any{end(0), wrong(0)}},
+		{"invitations", "UPDATE invites SET expires_at = $1 WHERE expires_at > $2", []any{end(partners.InviteLife), wrong(partners.InviteLife)}},
+		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
+	} {
+		if _, err := l.write.ExecContext(ctx, step.query, step.args...); err != nil {
+			return l.broken(fmt.Errorf("bound the lives of %s: %w", step.what, err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ledgerhook/webhook"
+)
+
+// Rewind brings times that lie further ahead than their rules allow from now
+// back to what they allow: when deliveries are due, and when windows are looked
+// at. What else a window's row says is bounded whenever it is locked.
+func (l *Ledger) Rewind(ctx context.Context) error {
+	now := time.Now()
+	most := micros(now.Add(webhook.ClockTolerance))
+	var ids []string
+	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at > ?", micros(now.Add(lookAhead)))
+	t.add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
+	err := t.query(ctx, l.read, func(rows row) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return l.broken(fmt.Errorf("look for times of a clock that was ahead: %w", err))
+	}
+	for group := range slices.Chunk(ids, maxBatch) {
+		if err := l.alterWindows(ctx, group, func(ctx context.Context, b *batch) error { return b.rewind(ctx, group) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) rewind(ctx context.Context, endpoints []string) error {
+	wait := longestWait(b.ledger.retry)
+	t := b.text().add("UPDATE deliveries SET due_at = ? + "+wait+" WHERE due_at > ? + "+wait+" AND ",
+		micros(b.now), micros(b.now.Add(webhook.ClockTolerance)))
+	if err := b.later(ctx, in(t, "endpoint_id", endpoints)); err != nil {
+		return fmt.Errorf("bring due times back: %w", err)
+	}
+	for _, id := range endpoints {
+		if w := b.windows[id]; w != nil && !w.WakeAt.IsZero() {
+			w.wake(b.now) // the refill finds out when it really must be looked at
+		}
+	}
+	return nil
+}
+
+// longestWait is the SQL of how many microseconds a delivery may have to wait
+// from now on: for the attempt that follows by the schedule, else for as long
+// as a receiver may ask.
+func longestWait(p webhook.RetryPolicy) string {
+	var sql strings.Builder
+	asked := webhook.LongestRetryAfter.Microseconds()
+	fmt.Fprintf(&sql, "CAST(CASE WHEN asked_by_receiver THEN %d", asked)
+	for made, wait := range p.Waits {
+		fmt.Fprintf(&sql, " WHEN attempts - repeats = %d THEN %d", made, int64(float64(wait.Microseconds())*(1+webhook.Jitter)))
+	}
+	fmt.Fprintf(&sql, " ELSE %d END AS BIGINT)", asked)
+	return sql.String()
+}
