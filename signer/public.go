@@ -3,7 +3,6 @@ package signer
 import (
 	"bytes"
 	"crypto"
-	"crypto/dsa"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -89,8 +88,6 @@ func algorithm(key any) string {
 		return "an ECDSA (EC)"
 	case ed25519.PublicKey:
 		return "an Ed25519"
-	case *dsa.PublicKey:
-		return "a DSA"
 	}
 	return "another"
 }
