@@ -10,12 +10,16 @@ import (
 	"ledgerhook/bench/stage"
 )
 
-// refuses answers 400, which no breaker minds, until it is told that all is well.
+// refuses answers 400 and 422 in turn, which no breaker minds, until it is told
+// that all is well.
 type refuses struct{ well atomic.Bool }
 
-func (r *refuses) answer(receiver.Received) receiver.Answer {
+func (r *refuses) answer(got receiver.Received) receiver.Answer {
 	if r.well.Load() {
 		return receiver.OK
+	}
+	if got.Nth%2 == 0 {
+		return receiver.Answer{Status: http.StatusUnprocessableEntity}
 	}
 	return receiver.Answer{Status: http.StatusBadRequest}
 }
