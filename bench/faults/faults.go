@@ -10,7 +10,7 @@ import (
 // fault is one known way to lose or to double events.
 type fault struct {
 	name        string
-	covered     bool // by the acceptance tests
+	covered     bool // by tests of their own: the acceptance tests, or the ledger's and the queue's
 	slow        bool // mostly by waiting
 	alone       bool // one gateway is enough
 	apart       bool // the first gateway serves the API, the second is the worker
@@ -34,6 +34,7 @@ func (f fault) allowed() time.Duration { return cmp.Or(f.within, soon) }
 // The times that other rules than the ten seconds give.
 const (
 	afterDeath   = 20 * time.Second // 5 s of silence, then everything that was in flight once more
+	afterClaim   = 40 * time.Second // a claim whose commit nobody knows of is given up after 30 s
 	afterBreaker = 4 * time.Minute  // its pause of 30 s doubles, and the receiver is slow
 )
 
@@ -62,6 +63,11 @@ var all = []fault{
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
 	{name: "04b killed before the queue's ack", alone: true, link: true, play: killedBeforeAck},
 	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},
+	{name: "Redis takes nothing", covered: true, alone: true, play: strikeUnderLoad(redisTakesNothing)},
+	{name: "connections killed", covered: true, alone: true, ownDatabase: true, within: afterClaim, play: connectionsKilled},
+	{name: "a process is frozen", covered: true, within: afterDeath, play: processFrozen},
+	{name: "a clock 40 days ahead", covered: true, alone: true, ownDatabase: true, play: clockAhead},
+	{name: "a clock set back by 400 s", covered: true, alone: true, ownDatabase: true, within: afterDeath, play: clockSetBack},
 	{name: "06 one key 50 times", alone: true, with: peaceful, play: sameKey},
 	{name: "07 retry against reconciler", with: forgotten, within: time.Minute, play: retryAgainstReconciler},
 	{name: "08 queue holds the task's id", alone: true, with: peaceful, within: time.Minute, play: occupiedTaskID},

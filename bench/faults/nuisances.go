@@ -31,6 +31,8 @@ type nuisance struct {
 var nuisances = []nuisance{
 	{"900 test deliveries", testDeliveries},
 	{"20 endpoints of slow answers", slowAnswers},
+	{"1000 sign-ins", signIns},
+	{"600 live pages of one viewer", streams},
 }
 
 const (

@@ -1,0 +1,43 @@
+// Command ahead ends and deletes by time what a process does: unpaid orders and
+// what is past its retention. The fault bench builds it with a clock of its own
+// and holds that nothing comes of that.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"ledgerhook/ledger"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "ahead:", err)
+		os.Exit(1)
+	}
+}
+
+// run prints how far the clock is ahead of the database's. It is an error if
+// anything is ended or deleted by it.
+func run(ctx context.Context) error {
+	l, err := ledger.Open(ctx, ledger.Options{DatabaseURL: os.Getenv("LEDGERHOOK_DATABASE_URL")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	skew, err := l.ClockSkew(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(skew.Round(time.Hour))
+	if _, err := l.ExpireOrders(ctx, "key"); !errors.Is(err, ledger.ErrClock) {
+		return fmt.Errorf("orders were looked at by a wrong clock: %w", err)
+	}
+	if err := l.Retain(ctx, 30*24*time.Hour); !errors.Is(err, ledger.ErrClock) {
+		return fmt.Errorf("the retention went by a wrong clock: %w", err)
+	}
+	return nil
+}
