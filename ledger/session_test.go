@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -222,8 +221,8 @@ func TestALedgerWhoseCommitsDoNotComeThroughIsNotReady(t *testing.T) {
 		var err error
 		for err == nil && t.Context().Err() == nil {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			if err = b.Ready(ctx); errors.Is(err, context.DeadlineExceeded) {
-				err = nil // SQLite's one connection is taken
+			if err = b.Ready(ctx); ctx.Err() != nil {
+				err = nil // SQLite's one connection is taken, or the machine is busy
 			}
 			cancel()
 		}

@@ -65,7 +65,8 @@ func CheckNotification(ctx context.Context, keys []*rsa.PublicKey, body []byte) 
 		if fault.None() && digest != sha256.Sum256(text) {
 			fault = found(foundOtherData)
 		}
-		if c.Found.None() || c.Found.Text == foundOtherKey {
+		// A key that is not the right one may seem to find a padding by chance.
+		if c.Found.None() || c.Found.Text == foundOtherKey || fault.Text == foundOtherData {
 			c.Found = fault
 		}
 	}

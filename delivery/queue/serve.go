@@ -89,8 +89,10 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 	holding, letGo := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Servers{queue: q, letGo: letGo, held: newHolder(q.redis), shares: map[string]*shares{}}
 	go s.held.run(holding)
-	for _, shard := range q.shards {
+	for _, shard := range q.shards { // before the first server starts, which reads them
 		s.shares[shard] = newShares(q.SlotsPerShard(slots))
+	}
+	for _, shard := range q.shards {
 		server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 			Concurrency:              q.SlotsPerShard(slots),
 			Queues:                   map[string]int{shard: 1},
