@@ -74,8 +74,9 @@ const (
 )
 
 // ExpireOrders fails the orders that were not paid in time, by the database's
-// clock, and reports how many. The error is ErrClock if this machine's is another. keyID is the key that signs their notifications. An order is looked at
-// again under its lock, so one whose payout has just been marked is left
+// clock, and reports how many. The error is ErrClock if this machine's is
+// another. keyID is the key that signs their notifications. An order is looked
+// at again under its lock, so one whose payout has just been marked is left
 // alone, and any number of processes may do this at once.
 func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, err error) {
 	now, err := l.Now(ctx)

@@ -296,48 +296,7 @@ type batch struct {
 	followUp []*operation
 }
 
-// later runs a statement whose outcome nothing in the batch depends on, at the
-// latest with the commit.
-func (b *batch) later(ctx context.Context, t *text) error {
-	if p, ok := b.tx.(*pipeline); ok {
-		p.later(t)
-		return nil
-	}
-	_, err := t.exec(ctx, b.tx)
-	return err
-}
-
-// laterChanges is later for a statement that must change n rows.
-func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
-	if p, ok := b.tx.(*pipeline); ok {
-		p.laterChanges(t, n)
-		return nil
-	}
-	changed, err := t.exec(ctx, b.tx)
-	if err != nil {
-		return err
-	}
-	return changes(changed, n)
-}
-
-// laterRead calls scan for every row that t finds, at the latest at the next
-// readNow.
-func (b *batch) laterRead(ctx context.Context, t *text, scan func(row) error) error {
-	if p, ok := b.tx.(*pipeline); ok {
-		p.laterRead(t, scan)
-		return nil
-	}
-	return t.query(ctx, b.tx, scan)
-}
-
-// readNow returns when all that laterRead was asked for has been read.
-func (b *batch) readNow(ctx context.Context) error {
-	if p, ok := b.tx.(*pipeline); ok {
-		return p.flush(ctx)
-	}
-	return nil
-}
-
+// text begins a statement of the batch.
 func (b *batch) text() *text { return b.ledger.text() }
 
 func (b *batch) run(ctx context.Context, ops []*operation) error {

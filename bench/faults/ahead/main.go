@@ -22,7 +22,7 @@ func main() {
 
 // run prints how far the clock is ahead of the database's. It is an error if
 // anything is ended or deleted by it.
-func run(ctx context.Context) error {
+func run(ctx context.Context) (err error) {
 	l, err := ledger.Open(ctx, ledger.Options{DatabaseURL: os.Getenv("LEDGERHOOK_DATABASE_URL")})
 	if err != nil {
 		return err
