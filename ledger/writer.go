@@ -51,7 +51,7 @@ type writer struct {
 	ledger   *Ledger
 	queue    chan *operation
 	admitted func([]delivery.Ticket)
-	began    atomic.Pointer[time.Time] // the batch that is under way; nil: none
+	began    atomic.Pointer[time.Time] // the transaction that is under way; nil: none
 	followUp []*operation              // what a batch found it must do next, by the writer alone
 
 	stopping chan struct{}
@@ -140,10 +140,7 @@ func (w *writer) run() {
 		if len(ops) == 0 {
 			continue
 		}
-		now := time.Now()
-		w.began.Store(&now)
 		w.commit(ops)
-		w.began.Store(nil)
 	}
 }
 
@@ -242,6 +239,9 @@ func lost(err error) bool {
 func (w *writer) transact(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
+	now := time.Now()
+	w.began.Store(&now)
+	defer w.began.Store(nil) // before anybody is answered
 	var b *batch
 	err := w.ledger.inBatch(ctx, func(tx querier) (err error) {
 		defer func() {
