@@ -57,10 +57,10 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer remove()
-	server := newTrial(ctx, "stores")
-	defer server.end()
+	server := stage.NewTrial(ctx, "stores")
+	defer server.End()
 	var postgres *stage.Store
-	if !server.run(func() { postgres = stage.StartPostgres(server) }) {
+	if !server.Run(func() { postgres = stage.StartPostgres(server) }) {
 		return errors.New("PostgreSQL did not start")
 	}
 	b := bench{size: o.size(), database: func(t stage.T) string { return postgres.CreateDatabase(t) }}
@@ -87,10 +87,10 @@ const wanted = 500
 // faults runs every fault and prints the table.
 func (b bench) faults(ctx context.Context, o options) error {
 	if b.size.rate == 0 {
-		t := newTrial(ctx, "sustained")
+		t := stage.NewTrial(ctx, "sustained")
 		var sustained int
-		ok := t.run(func() { sustained = b.sustained(t) })
-		t.end()
+		ok := t.Run(func() { sustained = b.sustained(t) })
+		t.End()
 		if !ok {
 			return errors.New("the machine's rate could not be measured")
 		}
@@ -106,10 +106,10 @@ func (b bench) faults(ctx context.Context, o options) error {
 			continue
 		}
 		ran++
-		t := newTrial(ctx, f.name)
+		t := stage.NewTrial(ctx, f.name)
 		var c count
-		ok := t.run(func() { c = b.inject(t, f) })
-		t.end()
+		ok := t.Run(func() { c = b.inject(t, f) })
+		t.End()
 		if ctx.Err() != nil {
 			break // which is no fault of this one's
 		}

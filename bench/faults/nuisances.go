@@ -57,9 +57,9 @@ func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration) 
 	}
 	var paces []pace
 	for _, n := range rows {
-		t := newTrial(ctx, n.name)
-		ok := t.run(func() { paces = append(paces, b.beside(t, n, lasts)) })
-		t.end()
+		t := stage.NewTrial(ctx, n.name)
+		ok := t.Run(func() { paces = append(paces, b.beside(t, n, lasts)) })
+		t.End()
 		if !ok || t.Failed() {
 			return fmt.Errorf("beside %s: it did not come to its end", n.name)
 		}

@@ -26,14 +26,15 @@ type Line struct {
 func (o *Output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.part = append(o.part, b...)
+	now, rest := time.Now(), append(o.part, b...)
 	for {
-		text, rest, ended := bytes.Cut(o.part, []byte("\n"))
+		text, after, ended := bytes.Cut(rest, []byte("\n"))
 		if !ended {
+			o.part = slices.Clone(rest)
 			return len(b), nil
 		}
-		o.lines = append(o.lines, Line{time.Now(), string(text)})
-		o.part = slices.Clone(rest)
+		o.lines = append(o.lines, Line{now, string(text)})
+		rest = after
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package stage is what a run of the real program needs around it: the built
 // binary, stores of its own, gateways that may be killed, internal systems
-// that post and partners that receive. The acceptance tests and the fault
-// bench play on it.
+// that post and partners that receive. The acceptance tests and the benches
+// play on it.
 package stage
 
 import (

@@ -28,13 +28,15 @@ type Store struct {
 
 const RedisPassword = "redis-password-of-the-test"
 
-// StartRedis starts a Redis that keeps nothing beyond its process.
-func StartRedis(tb T) *Store {
+// StartRedis starts a Redis that keeps nothing beyond its process unless its
+// settings, such as "--appendonly", "yes", say otherwise.
+func StartRedis(tb T, settings ...string) *Store {
 	tb.Helper()
 	dir := tb.TempDir()
 	s := &Store{tb: tb, ready: "Ready to accept connections", quit: os.Kill, command: func(port int) *exec.Cmd {
 		cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no",
 			"--maxmemory-policy", "noeviction", "--requirepass", RedisPassword)
+		cmd.Args = append(cmd.Args, settings...)
 		cmd.Dir = dir
 		return cmd
 	}}
@@ -63,8 +65,9 @@ func (s *Store) Flush() {
 
 const PostgresPassword = "postgres-password-of-the-test"
 
-// StartPostgres makes an empty PostgreSQL and starts it.
-func StartPostgres(tb T) *Store {
+// StartPostgres makes an empty PostgreSQL and starts it. It syncs nothing unless
+// its settings, such as "fsync=on", say otherwise.
+func StartPostgres(tb T, settings ...string) *Store {
 	tb.Helper()
 	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(programs) == 0 {
@@ -93,7 +96,11 @@ func StartPostgres(tb T) *Store {
 	}
 	// On SIGQUIT its children end with it. The machine outlives it, and what was written with it: nothing is synced.
 	s := &Store{tb: tb, ready: "ready to accept connections", quit: syscall.SIGQUIT, command: func(port int) *exec.Cmd {
-		return run("postgres", "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+dir, "-c", "fsync=off")
+		cmd := run("postgres", "-D", data, "-p", strconv.Itoa(port))
+		for _, setting := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=" + dir, "fsync=off"}, settings...) {
+			cmd.Args = append(cmd.Args, "-c", setting)
+		}
+		return cmd
 	}}
 	s.Start()
 	return s
@@ -154,6 +161,9 @@ func (s *Store) Start() {
 	}
 	s.tb.Fatal("a server did not start")
 }
+
+// PID is the server's process; PostgreSQL works in its children.
+func (s *Store) PID() int { return s.process.Cmd.Process.Pid }
 
 // Stop ends the server without giving it time for anything.
 func (s *Store) Stop() { s.process.End(s.quit) }

@@ -1,4 +1,4 @@
-package main
+package stage
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// trial is a run of one fault: what a test is to the go command.
-type trial struct {
+// Trial is one run of a bench: what a test is to the go command.
+type Trial struct {
 	command context.Context // ends when the command is interrupted
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -21,15 +21,16 @@ type trial struct {
 	cleanup []func()
 }
 
-func newTrial(ctx context.Context, name string) *trial {
-	t := &trial{command: ctx, name: name}
+// NewTrial is a trial that logs under its name and ends with ctx at the latest.
+func NewTrial(ctx context.Context, name string) *Trial {
+	t := &Trial{command: ctx, name: name}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	return t
 }
 
-// run runs do to its end or to its first Fatal, and reports whether it came
+// Run runs do to its end or to its first Fatal, and reports whether it came
 // to its end.
-func (t *trial) run(do func()) (finished bool) {
+func (t *Trial) Run(do func()) (finished bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,26 +41,26 @@ func (t *trial) run(do func()) (finished bool) {
 	return finished
 }
 
-// end takes down what the trial has left, newest first.
-func (t *trial) end() {
+// End takes down what the trial has left, newest first.
+func (t *Trial) End() {
 	t.cancel()
 	t.mu.Lock()
 	cleanup := t.cleanup
 	t.mu.Unlock()
 	for _, do := range slices.Backward(cleanup) {
-		t.run(do)
+		t.Run(do)
 	}
 }
 
 // Helper implements stage.T; a trial names no lines.
-func (t *trial) Helper() {}
+func (t *Trial) Helper() {}
 
 // Context ends with the trial.
-func (t *trial) Context() context.Context { return t.ctx }
+func (t *Trial) Context() context.Context { return t.ctx }
 
 // TempDir is a directory that goes with the trial.
-func (t *trial) TempDir() string {
-	dir, err := os.MkdirTemp("", "ledgerhook-faults-")
+func (t *Trial) TempDir() string {
+	dir, err := os.MkdirTemp("", "ledgerhook-bench-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,21 +69,21 @@ func (t *trial) TempDir() string {
 }
 
 // Cleanup has do done when the trial ends.
-func (t *trial) Cleanup(do func()) {
+func (t *Trial) Cleanup(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cleanup = append(t.cleanup, do)
 }
 
 // Failed reports whether anything was not as promised.
-func (t *trial) Failed() bool {
+func (t *Trial) Failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failed
 }
 
 // Error says what is not as promised.
-func (t *trial) Error(args ...any) {
+func (t *Trial) Error(args ...any) {
 	t.mu.Lock()
 	t.failed = true
 	t.mu.Unlock()
@@ -90,19 +91,19 @@ func (t *trial) Error(args ...any) {
 }
 
 // Errorf is Error with a format.
-func (t *trial) Errorf(format string, args ...any) { t.Error(fmt.Sprintf(format, args...)) }
+func (t *Trial) Errorf(format string, args ...any) { t.Error(fmt.Sprintf(format, args...)) }
 
 // Fatal is Error and ends the trial.
-func (t *trial) Fatal(args ...any) {
+func (t *Trial) Fatal(args ...any) {
 	t.Error(args...)
 	runtime.Goexit()
 }
 
 // Fatalf is Fatal with a format.
-func (t *trial) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format, args...)) }
+func (t *Trial) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format, args...)) }
 
 // Log tells how the trial goes, which nobody wants to know of an interrupted one.
-func (t *trial) Log(args ...any) {
+func (t *Trial) Log(args ...any) {
 	if t.command.Err() != nil {
 		return
 	}
@@ -110,4 +111,4 @@ func (t *trial) Log(args ...any) {
 }
 
 // Logf is Log with a format.
-func (t *trial) Logf(format string, args ...any) { t.Log(fmt.Sprintf(format, args...)) }
+func (t *Trial) Logf(format string, args ...any) { t.Log(fmt.Sprintf(format, args...)) }
