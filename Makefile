@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fmt faults fairness screens bin/faults
+.PHONY: build test lint fmt faults fairness bench screens bin/faults bin/bench
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -21,6 +21,12 @@ fairness: bin/faults ## What partners that never answer do to one that does, and
 
 bin/faults: # not "go run", which passes no signal on
 	go build -o $@ ./bench/faults
+
+bench: bin/bench ## How fast it is and what each delivery costs, beside the limits of this machine, in tables.
+	@exec bin/bench
+
+bin/bench:
+	go build -o $@ ./bench/load
 
 screens: ## The pictures of the documentation, in docs/screens.
 	CGO_ENABLED=0 .ci/with-servers go test -count=1 -run TestEveryPage ./app/browsertest -screens ../../docs/screens
