@@ -3,12 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -37,31 +39,50 @@ func main() {
 }
 
 func command(ctx context.Context, args []string) error {
-	switch {
-	case len(args) == 1 && args[0] == receivePart:
-		return receive()
-	case len(args) == 1 && args[0] == postPart:
-		return post()
+	if len(args) == 1 {
+		switch args[0] {
+		case receivePart:
+			return receive()
+		case postPart:
+			return post()
+		}
 	}
 	return run(ctx, args)
 }
 
 // options are the command's flags.
 type options struct {
-	only     string
-	events   int
-	partners int
-	lasts    time.Duration
+	only            string
+	events          int
+	partners        int
+	rows            int
+	runs            int
+	rates           string
+	openTransaction bool
+	lasts           time.Duration
+	json, svg       string
+	env             map[string]string // more settings of the gateway
+	postgres        *stage.Store      // to use instead of one that is started for each world
 }
 
 func run(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.only, "only", "", "run only the settings whose name contains this: stores/rsa, stores/hmac, embedded/rsa, embedded/hmac")
-	flags.IntVar(&o.events, "events", 10_000, "events of each measurement without a rate")
-	flags.IntVar(&o.partners, "partners", 8, "partners, each with an endpoint")
+	flags.StringVar(&o.only, "only", "", "measure only the settings whose names contain this, of "+names(settings)+
+		"; or what is measured only when it is named, by the beginning of its name: "+names(rows))
+	flags.IntVar(&o.events, "events", 10_000, "events of each measurement without a rate; a burst is five times as many, what an emptied Redis has to be told of ten times")
 	flags.DurationVar(&o.lasts, "for", 20*time.Second, "how long each rate is held")
+	flags.StringVar(&o.rates, "rates", "2,50,100,300,70%", "POSTs a second, or a percentage of what was delivered without a rate")
+	flags.IntVar(&o.runs, "runs", 1, "runs of everything, of which the middle one is told")
+	flags.StringVar(&o.json, "json", "", "write everything to this file, too")
+	flags.StringVar(&o.svg, "svg", "", "draw throughput and latency into this file")
+	flags.IntVar(&o.partners, "partners", 8, "partners, each with an endpoint")
+	flags.IntVar(&o.rows, "rows", 0, "deliveries of the last 29 days that the ledger has already")
+	flags.BoolVar(&o.openTransaction, "open-transaction", false, "leave a transaction open in PostgreSQL, and measure once more without a rate at the end")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if _, err := o.steps(); err != nil {
 		return err
 	}
 	remove, err := stage.Build()
@@ -69,48 +90,67 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer remove()
+	report := Report{Machine: machine()}
+	if err := report.measure(ctx, o); err != nil {
+		return err
+	}
+	return report.write(o)
+}
+
+// names lists what -only chooses from.
+func names[T interface{ called() string }](all []T) string {
+	var list []string
+	for _, one := range all {
+		list = append(list, one.called())
+	}
+	return strings.Join(list, ", ")
+}
+
+// measure runs what was chosen and prints it as it comes.
+func (report *Report) measure(ctx context.Context, o options) error {
+	fmt.Println(report.Machine)
 	ran := 0
 	for _, s := range settings {
 		if !strings.Contains(s.name, o.only) {
 			continue
 		}
 		ran++
-		t := stage.NewTrial(ctx, s.name)
-		var r Result
-		ok := t.Run(func() { r = table(t, s, o) })
-		t.End()
-		if !ok || t.Failed() {
-			return fmt.Errorf("%s did not come to its end", s.name)
+		r, err := middle(ctx, o.runs, s.name, func(t *stage.Trial) Result { return table(t, s, o) }, Result.delivered)
+		if err != nil {
+			return err
 		}
 		r.print(os.Stdout)
+		report.Settings = append(report.Settings, r)
+	}
+	for _, r := range rows {
+		if o.only == "" || !strings.HasPrefix(r.name, o.only) {
+			continue
+		}
+		ran++
+		row, err := middle(ctx, o.runs, r.name, func(t *stage.Trial) Row { return Row{r.name, r.title, r.measure(t, r.setting, o)} }, Row.first)
+		if err != nil {
+			return err
+		}
+		row.print(os.Stdout)
+		report.Rows = append(report.Rows, row)
 	}
 	if ran == 0 {
-		return fmt.Errorf("no setting's name contains %q", o.only)
+		return fmt.Errorf("-only: there is no %q", o.only)
 	}
 	return nil
 }
 
-const senders = 32
-
-// table measures everything of one setting.
-func table(t *stage.Trial, s setting, o options) Result {
-	signatures, signature, err := signing(2 * time.Second)
-	if err != nil {
-		t.Fatal(err)
+// middle runs a measurement several times and returns the one in the middle.
+func middle[R any](ctx context.Context, runs int, name string, measure func(*stage.Trial) R, by func(R) float64) (r R, err error) {
+	var all []R
+	for range max(1, runs) {
+		t := stage.NewTrial(ctx, name)
+		ok := t.Run(func() { all = append(all, measure(t)) })
+		t.End()
+		if !ok || t.Failed() {
+			return r, fmt.Errorf("%s did not come to its end", name)
+		}
 	}
-	r := Result{Setting: s.name, Title: s.title, Signatures: signatures}
-	w := newWorld(t, s, o)
-	w.measure("warm up", errand{Events: min(o.events, 1000), Batch: 1, Senders: senders}, signature)
-	add := func(name string, e errand) {
-		p := w.measure(name, e, signature)
-		t.Logf("%s: %.0f accepted/s, %.0f delivered/s, %.1f ms p50, %.2f ms CPU", p.Name, p.Accepted, p.Delivered, p.P50, p.CPU.ours())
-		r.Phases = append(r.Phases, p)
-	}
-	add("single POSTs", errand{Events: o.events, Batch: 1, Senders: senders})
-	r.PeakMemory = w.gateway.Process.PeakMemory()
-	add("batches of 100", errand{Events: o.events, Batch: 100, Senders: senders})
-	for _, perSecond := range []float64{2, 50, 100, 300, 0.7 * r.Phases[0].Delivered} {
-		add(fmt.Sprintf("%.0f/s", perSecond), errand{Events: max(1, int(perSecond*o.lasts.Seconds())), Batch: 1, Rate: perSecond})
-	}
-	return r
+	slices.SortStableFunc(all, func(a, b R) int { return cmp.Compare(by(a), by(b)) })
+	return all[len(all)/2], nil
 }

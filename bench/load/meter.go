@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -25,15 +27,15 @@ type meter struct {
 
 // reading is what the parts have used since they started.
 type reading struct {
-	gateway, postgres, redis, receiver time.Duration // of processors
-	allocations, finished              float64
-	statements, commits                float64
-	commands, scripts                  float64
+	gateway, postgres, redis, receiver, bench time.Duration // of processors
+	allocations, finished                     float64
+	statements, commits                       float64
+	commands, scripts                         float64
 }
 
 // minus is what has been used since o was read.
 func (r reading) minus(o reading) reading {
-	return reading{r.gateway - o.gateway, r.postgres - o.postgres, r.redis - o.redis, r.receiver - o.receiver,
+	return reading{r.gateway - o.gateway, r.postgres - o.postgres, r.redis - o.redis, r.receiver - o.receiver, r.bench - o.bench,
 		r.allocations - o.allocations, r.finished - o.finished, r.statements - o.statements, r.commits - o.commits,
 		r.commands - o.commands, r.scripts - o.scripts}
 }
@@ -44,7 +46,7 @@ func newMeter(w *world) *meter {
 		return m
 	}
 	var err error
-	if m.db, err = pgx.Connect(w.t.Context(), w.postgres.PostgresURL()); err != nil {
+	if m.db, err = pgx.Connect(w.t.Context(), w.database); err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = m.db.Close(context.Background()) })
@@ -63,7 +65,11 @@ func (m *meter) read() (r reading) {
 		m.readRedis(&r)
 		r.postgres, r.redis = treeCPU(m.w.postgres.PID()), treeCPU(m.w.cache.PID())
 	}
-	r.gateway, r.receiver = treeCPU(m.w.gateway.Process.Cmd.Process.Pid), treeCPU(m.w.receiver.Cmd.Process.Pid)
+	var processes []int
+	for _, g := range m.w.gateways {
+		processes = append(processes, g.Process.Cmd.Process.Pid)
+	}
+	r.gateway, r.receiver, r.bench = treeCPU(processes...), treeCPU(m.w.receiver.Cmd.Process.Pid), ownCPU()
 	return r
 }
 
@@ -75,7 +81,7 @@ func (m *meter) readPostgres(r *reading) {
 	if !m.statements {
 		return
 	}
-	if err := m.db.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements").Scan(&r.statements); err != nil {
+	if err := m.db.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&r.statements); err != nil {
 		m.w.t.Fatal(err)
 	}
 }
@@ -103,9 +109,17 @@ func (m *meter) readRedis(r *reading) {
 // finishedMetric counts deliveries that have ended.
 const finishedMetric = "ledgerhook_deliveries_finished_total"
 
-// shown are the gateway's metrics, those of a name added up.
+// shown are the metrics of all processes, those of a name added up.
 func (m *meter) shown() map[string]float64 {
-	base, _ := m.w.gateway.Reach()
+	all := map[string]float64{}
+	for _, g := range m.w.gateways {
+		m.add(all, g)
+	}
+	return all
+}
+
+func (m *meter) add(all map[string]float64, g *stage.Gateway) {
+	base, _ := g.Reach()
 	response, err := http.Get(base + "/metrics")
 	if err != nil {
 		m.w.t.Fatal(err)
@@ -115,7 +129,6 @@ func (m *meter) shown() map[string]float64 {
 	if err != nil || response.StatusCode != http.StatusOK {
 		m.w.t.Fatalf("/metrics: %d, %v", response.StatusCode, err)
 	}
-	all := map[string]float64{}
 	for line := range strings.Lines(string(text)) {
 		end := strings.LastIndexByte(line, ' ')
 		if strings.HasPrefix(line, "#") || end < 0 {
@@ -125,7 +138,34 @@ func (m *meter) shown() map[string]float64 {
 		value, _ := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64)
 		all[name] += value
 	}
-	return all
+}
+
+// bytes is how large the ledger is on disk.
+func (m *meter) bytes() (n int64) {
+	if m.db != nil {
+		if err := m.db.QueryRow(m.w.t.Context(), "SELECT pg_database_size(current_database())").Scan(&n); err != nil {
+			m.w.t.Fatal(err)
+		}
+		return n
+	}
+	files, _ := filepath.Glob(filepath.Join(m.w.gateway.Dir, "data", "*.db*"))
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// redisMemory is what Redis holds, in bytes.
+func (m *meter) redisMemory() (n int64) {
+	told, err := m.cache.Info(m.w.t.Context(), "memory").Result()
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	_, used, _ := strings.Cut(told, "used_memory:")
+	_, _ = fmt.Sscan(used, &n)
+	return n
 }
 
 // finished waits until the gateway has recorded that n more deliveries ended

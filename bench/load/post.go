@@ -16,7 +16,8 @@ import (
 
 // errand is what a load generator is to do.
 type errand struct {
-	URL, Token string // of the internal API
+	URL, Token string   // of the internal API
+	Bare       []string // instead of it, URLs that take any POST
 	Partners   []string
 	Name       string  // that no other errand on the same gateway has
 	Events     int     // spread evenly over the partners
@@ -105,7 +106,7 @@ func (p *posting) atOnce() {
 	for range p.Senders {
 		senders.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(p.bodies)); i = next.Add(1) - 1 {
-				p.one(p.bodies[i], time.Now())
+				p.one(int(i), time.Now())
 			}
 		})
 	}
@@ -117,26 +118,33 @@ func (p *posting) atOnce() {
 func (p *posting) steadily(began time.Time) {
 	unanswered := make(chan struct{}, mostUnanswered)
 	var posts sync.WaitGroup
-	for i, body := range p.bodies {
+	for i := range p.bodies {
 		intended := began.Add(time.Duration(float64(i) / p.Rate * float64(time.Second)))
 		time.Sleep(time.Until(intended))
 		unanswered <- struct{}{}
 		posts.Go(func() {
-			p.one(body, intended)
+			p.one(i, intended)
 			<-unanswered
 		})
 	}
 	posts.Wait()
 }
 
-// one posts a body until it is accepted.
-func (p *posting) one(body []byte, intended time.Time) {
-	path := "/internal/v1/events"
-	if p.Batch > 1 {
-		path += "/batch"
+// url is where the i-th POST goes.
+func (p *posting) url(i int) string {
+	switch {
+	case len(p.Bare) > 0:
+		return p.Bare[i%len(p.Bare)]
+	case p.Batch > 1:
+		return p.URL + "/internal/v1/events/batch"
 	}
+	return p.URL + "/internal/v1/events"
+}
+
+// one posts the i-th body until it is accepted.
+func (p *posting) one(i int, intended time.Time) {
 	for range 200 {
-		status, said, err := p.call(path, body)
+		status, said, err := p.call(p.url(i), p.bodies[i])
 		if err == nil && status != http.StatusServiceUnavailable {
 			p.took(status, said, intended)
 			return
@@ -149,8 +157,8 @@ func (p *posting) one(body []byte, intended time.Time) {
 	p.blame("a POST was not accepted in 200 tries")
 }
 
-func (p *posting) call(path string, body []byte) (status int, said []byte, err error) {
-	request, err := http.NewRequest("POST", p.URL+path, bytes.NewReader(body))
+func (p *posting) call(url string, body []byte) (status int, said []byte, err error) {
+	request, err := http.NewRequest("POST", url, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -168,6 +176,12 @@ func (p *posting) call(path string, body []byte) (status int, said []byte, err e
 // took notes what an answered POST has made.
 func (p *posting) took(status int, said []byte, intended time.Time) {
 	accepted := time.Now().UnixNano()
+	if len(p.Bare) > 0 {
+		if status != http.StatusOK {
+			p.blame("%d: %s", status, said)
+		}
+		return
+	}
 	type result struct {
 		Status  int
 		EventID string

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,8 @@ type arrivals struct {
 
 // receiving answers every request 200 and notes when it came.
 type receiving struct {
+	slow atomic.Bool // take a second for each answer
+
 	mu    sync.Mutex
 	since arrivals
 	more  chan struct{} // closed when something arrives
@@ -70,6 +73,9 @@ func receive() error {
 func (r *receiving) take(w http.ResponseWriter, request *http.Request) {
 	now := time.Now().UnixNano()
 	_, _ = io.Copy(io.Discard, request.Body)
+	if r.slow.Load() {
+		time.Sleep(time.Second)
+	}
 	r.note(request.Header.Get("Webhook-Id"), now)
 	_, _ = io.WriteString(w, "ok")
 }
@@ -91,8 +97,12 @@ func (r *receiving) note(event string, now int64) {
 }
 
 // report waits until as many events have arrived as the request names and
-// tells of all since the last report.
+// tells of all since the last report. It may also tell the receiver to be slow
+// from now on.
 func (r *receiving) report(w http.ResponseWriter, request *http.Request) {
+	if request.URL.Query().Has("slow") {
+		r.slow.Store(true)
+	}
 	n, err := strconv.Atoi(request.URL.Query().Get("events"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

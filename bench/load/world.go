@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"ledgerhook/bench/stage"
 	"ledgerhook/signer"
 )
@@ -24,6 +26,9 @@ type setting struct {
 	signatures []string
 }
 
+// embeddedPrefix is how the names of settings without stores of their own begin.
+const embeddedPrefix = "embedded/"
+
 var (
 	rsaAndHMAC = []string{"rsa", "standard"}
 	hmacOnly   = []string{"standard"}
@@ -31,8 +36,8 @@ var (
 	settings = []setting{
 		{"stores/rsa", "PostgreSQL + Redis, RSA + HMAC", false, rsaAndHMAC},
 		{"stores/hmac", "PostgreSQL + Redis, HMAC only", false, hmacOnly},
-		{"embedded/rsa", "embedded, RSA + HMAC", true, rsaAndHMAC},
-		{"embedded/hmac", "embedded, HMAC only", true, hmacOnly},
+		{embeddedPrefix + "rsa", "embedded, RSA + HMAC", true, rsaAndHMAC},
+		{embeddedPrefix + "hmac", "embedded, HMAC only", true, hmacOnly},
 	}
 )
 
@@ -40,8 +45,10 @@ var (
 type world struct {
 	t *stage.Trial
 	setting
-	postgres, cache *stage.Store // nil when embedded
-	gateway         *stage.Gateway
+	postgres, cache *stage.Store     // nil when embedded
+	database        string           // URL of the one on PostgreSQL
+	gateway         *stage.Gateway   // that takes the events
+	gateways        []*stage.Gateway // all processes
 	meter           *meter
 	receiver        *stage.Process
 	reached         reached
@@ -49,19 +56,40 @@ type world struct {
 	errands         int
 }
 
+// allRoles are those of a gateway in one process.
+const allRoles = "api,worker,dashboard"
+
 // newWorld starts stores as an operator has them (every commit synced, Redis
-// with its log), a receiver and a gateway, and makes the partners.
-func newWorld(t *stage.Trial, s setting, o options) *world {
+// with its log), a receiver, and a gateway in a process for each of the roles,
+// and makes the partners. No roles: one process with all of them.
+func newWorld(t *stage.Trial, s setting, o options, roles ...string) *world {
 	w := &world{t: t, setting: s}
-	if s.embedded {
-		w.gateway = stage.Embedded(t)
-	} else {
-		w.postgres = stage.StartPostgres(t, append([]string{"fsync=on"}, statementSettings()...)...)
-		w.cache = stage.StartRedis(t, "--appendonly", "yes", "--appendfsync", "everysec")
-		w.gateway = stage.Served(t, w.postgres.PostgresURL(), w.cache)
-	}
-	w.gateway.Start()
 	w.receiver, w.reached = startReceiver(t)
+	if !s.embedded {
+		w.postgres = o.postgres
+		if w.postgres == nil {
+			w.postgres = startPostgres(t)
+		}
+		w.database = w.postgres.CreateDatabase(t)
+		w.cache = stage.StartRedis(t, "--appendonly", "yes", "--appendfsync", "everysec")
+	}
+	if len(roles) == 0 {
+		roles = []string{allRoles}
+	}
+	for _, role := range roles {
+		g := stage.Embedded(t)
+		if !s.embedded {
+			g = stage.Served(t, w.database, w.cache)
+		}
+		g.Set(map[string]string{"LEDGERHOOK_ROLES": role})
+		g.Set(o.env)
+		if o.rows > 0 && len(w.gateways) == 0 {
+			w.fill(g, o.rows)
+		}
+		g.Start()
+		w.gateways = append(w.gateways, g)
+	}
+	w.gateway = w.gateways[0]
 	w.addPartners(o.partners)
 	w.meter = newMeter(w)
 	return w
@@ -104,13 +132,21 @@ var partnerKey = sync.OnceValue(func() string {
 
 // addPartners makes n partners with an endpoint each.
 func (w *world) addPartners(n int) {
+	var makers errgroup.Group
+	makers.SetLimit(4)
 	for i := range n {
-		code := fmt.Sprintf("partner-%d", i)
-		w.gateway.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": partnerKey(),
-			"settings": map[string]any{"signatures": w.signatures}}, http.StatusCreated, nil)
-		url := fmt.Sprintf("%s/hooks/%d", w.reached.Hosts[i%len(w.reached.Hosts)], i)
-		w.gateway.Must("POST", "/internal/v1/partners/"+code+"/endpoints", map[string]any{"url": url}, http.StatusCreated, nil)
+		code := fmt.Sprintf("load-%d", i)
 		w.partners = append(w.partners, code)
+		makers.Go(func() error {
+			w.gateway.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": partnerKey(),
+				"settings": map[string]any{"signatures": w.signatures}}, http.StatusCreated, nil)
+			w.addEndpoint(code, i)
+			return nil
+		})
+	}
+	_ = makers.Wait()
+	if w.t.Failed() {
+		w.t.Fatal("a partner could not be made")
 	}
 }
 
@@ -139,9 +175,14 @@ func (w *world) send(e errand) (done sent) {
 }
 
 // arrived waits until so many events have arrived since it was called last.
-func (w *world) arrived(n int) (got arrivals) {
+func (w *world) arrived(n int) (got arrivals) { return w.reported(n, "") }
+
+// slowDown has the receiver take a second for each answer from now on.
+func (w *world) slowDown() { w.reported(0, "&slow") }
+
+func (w *world) reported(n int, and string) (got arrivals) {
 	client := http.Client{Timeout: arrivalLimit}
-	response, err := client.Get(fmt.Sprintf("%s/?events=%d", w.reached.Report, n))
+	response, err := client.Get(fmt.Sprintf("%s/?events=%d%s", w.reached.Report, n, and))
 	if err != nil {
 		w.t.Fatalf("not all of %d events arrived: %v", n, err)
 	}
@@ -154,6 +195,10 @@ func (w *world) arrived(n int) (got arrivals) {
 
 // arrivalLimit is how long events may take after the last was accepted.
 const arrivalLimit = 10 * time.Minute
+
+func startPostgres(t stage.T) *stage.Store {
+	return stage.StartPostgres(t, append([]string{"fsync=on"}, statementSettings()...)...)
+}
 
 // statementSettings have PostgreSQL count statements if it can.
 func statementSettings() []string {

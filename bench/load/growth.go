@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+
+	"ledgerhook/bench/stage"
+	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
+)
+
+// pauseAll has what was filled in wait: its receivers do not exist.
+const pauseAll = "UPDATE windows SET paused = true, wake_at = NULL"
+
+// fill puts old deliveries into the ledger of a gateway that has not started.
+func (w *world) fill(g *stage.Gateway, n int) {
+	ctx, at := w.t.Context(), ledger.Options{DataDir: filepath.Join(g.Dir, "data")}
+	if w.postgres != nil {
+		at = ledger.Options{DatabaseURL: w.database}
+	}
+	if _, err := ledger.Migrate(ctx, at); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := ledgertest.Fill(ctx, at, n); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := pause(ctx, at); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func pause(ctx context.Context, at ledger.Options) error {
+	if at.DatabaseURL == "" {
+		db, err := sql.Open("sqlite", "file:"+filepath.Join(at.DataDir, "ledger.db"))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = db.Close() }()
+		_, err = db.ExecContext(ctx, pauseAll)
+		return err
+	}
+	conn, err := pgx.Connect(ctx, at.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, pauseAll)
+	return err
+}
+
+// leaveOpen opens a transaction that keeps PostgreSQL from clearing away what
+// is updated or deleted from now on, if that is asked for.
+func (w *world) leaveOpen(o options) (end func()) {
+	if !o.openTransaction || w.postgres == nil {
+		return func() {}
+	}
+	ctx := w.t.Context()
+	conn, err := pgx.Connect(ctx, w.database)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err == nil {
+		_, err = tx.Exec(ctx, "SELECT count(*) FROM windows") // with which its view begins
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return func() { _ = conn.Close(context.Background()) }
+}
