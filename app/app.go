@@ -52,7 +52,7 @@ type App struct {
 	box      *signer.Box
 	ledger   *ledger.Ledger
 	queue    *queue.Queue
-	limiter  *web.Limiter // of rates, through the queue's Redis
+	limiter  *web.Limiter // of rates, through the queue's Redis and connections of its own
 	keys     *keyring
 	composer *delivery.Composer
 	refusals *ingest.Refusals // nil without the role that takes events
@@ -152,8 +152,14 @@ func (a *App) openQueue(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w; check LEDGERHOOK_REDIS_URL and that Redis runs there", err)
 	}
-	a.queue, a.limiter = q, web.NewLimiter(q.Redis())
+	a.queue = q
 	a.cleanups.add("close the queue", func(context.Context) error { return q.Close() })
+	limits, err := q.Aside()
+	if err != nil {
+		return err
+	}
+	a.limiter = web.NewLimiter(limits)
+	a.cleanups.add("close the limits' connections", func(context.Context) error { return limits.Close() })
 	a.admission = delivery.StartAdmission(q, a.deliveryMetrics, a.log)
 	a.cleanups.add("stop admission", func(context.Context) error { a.admission.Stop(); return nil })
 	a.health.Add("queue", q.Ready)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 // separated by commas; a Sentinel's master is the path:
 // redis-sentinel://host1:26379,host2:26379/mymaster. The client keeps to the
 // deadlines of its callers, also while a Redis that is there does not answer.
-func connect(address string) (redis.UniversalClient, error) {
+// It opens at most pool connections to a node; 0: the library's ten for each
+// processor, or what the address says.
+func connect(address string, pool int) (redis.UniversalClient, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	switch scheme {
 	case "redis", "rediss":
@@ -24,6 +27,7 @@ func connect(address string) (redis.UniversalClient, error) {
 			return nil, errors.New("LEDGERHOOK_REDIS_URL is not an address like redis://:password@host:6379/0")
 		}
 		options.ContextTimeoutEnabled = true
+		options.PoolSize = cmp.Or(pool, options.PoolSize)
 		return redis.NewClient(options), nil
 	case "redis-sentinel", "redis-cluster":
 		user, hosts, path, err := splitHosts(rest)
@@ -32,12 +36,12 @@ func connect(address string) (redis.UniversalClient, error) {
 		}
 		password, _ := user.Password()
 		if scheme == "redis-cluster" {
-			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true}), nil
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true, PoolSize: pool}), nil
 		}
 		if path == "" {
 			return nil, errors.New("LEDGERHOOK_REDIS_URL names no master: redis-sentinel://host:26379/mymaster")
 		}
-		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: path, SentinelAddrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true}), nil
+		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: path, SentinelAddrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true, PoolSize: pool}), nil
 	}
 	return nil, errors.New("LEDGERHOOK_REDIS_URL must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://")
 }

@@ -2,10 +2,12 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func TestARedisIsReachedByItsAddress(t *testing.T) {
 
 func connected[T redis.UniversalClient](t *testing.T, address string) T {
 	t.Helper()
-	c, err := connect(address)
+	c, err := connect(address, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,4 +125,28 @@ func wantDeadline(t *testing.T, name string, call func(context.Context) error) {
 
 func hostOf(address string) string {
 	return strings.TrimSuffix(address[strings.Index(address, "@")+1:], "/0")
+}
+
+func TestWhatIsAskedAsideTakesNoConnectionOfTheQueue(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		aside, err := q.Aside()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = aside.Close() })
+		before := q.redis.PoolStats().TotalConns
+		var asking sync.WaitGroup
+		for range 20 * asidePool {
+			asking.Go(func() {
+				if err := aside.Get(t.Context(), "nothing").Err(); !errors.Is(err, redis.Nil) {
+					t.Error(err)
+				}
+			})
+		}
+		enqueue(t, q, newTicket())
+		asking.Wait()
+		if own, others := q.redis.PoolStats().TotalConns, aside.PoolStats().TotalConns; own > before+1 || others > asidePool {
+			t.Errorf("%d connections of the queue, %d before; %d aside", own, before, others)
+		}
+	})
 }

@@ -28,8 +28,9 @@ func startEmbedded() (*embedded, error) {
 	return e, nil
 }
 
-func (e *embedded) client() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: e.server.Addr(), Password: e.password, ContextTimeoutEnabled: true})
+// client is one with a pool of its own; see connect.
+func (e *embedded) client(pool int) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: e.server.Addr(), Password: e.password, ContextTimeoutEnabled: true, PoolSize: pool})
 }
 
 // tick lets time pass for the server's expiries, which it leaves to its owner.

@@ -38,6 +38,7 @@ const partnerHeader = "partner"
 // Queue is an open queue. It is safe for concurrent use.
 type Queue struct {
 	redis     redis.UniversalClient
+	url       string // empty: embedded
 	client    *asynq.Client
 	inspector *asynq.Inspector
 	embedded  *embedded // nil on a Redis elsewhere
@@ -64,16 +65,16 @@ var redisLogger sync.Once
 // Open connects to the queue; the embedded one starts empty.
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	redisLogger.Do(func() { redis.SetLogger(redisLog{o.Log}) })
-	q := &Queue{timeout: o.Timeout + taskMargin, log: o.Log}
+	q := &Queue{url: o.URL, timeout: o.Timeout + taskMargin, log: o.Log}
 	shards := shardsOnRedis
 	if o.URL == "" {
 		server, err := startEmbedded()
 		if err != nil {
 			return nil, err
 		}
-		q.embedded, q.redis, shards = server, server.client(), 1
+		q.embedded, q.redis, shards = server, server.client(0), 1
 	} else {
-		client, err := connect(o.URL)
+		client, err := connect(o.URL, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +141,18 @@ func (q *Queue) EvictionPolicy(ctx context.Context) string {
 	return policy["maxmemory-policy"]
 }
 
-// Redis is the connection, for others that share state through it.
-func (q *Queue) Redis() redis.UniversalClient { return q.redis }
+// asidePool is how many connections to a node the client of Aside may open.
+const asidePool = 8
+
+// Aside returns a client of the queue's Redis for others that share state
+// through it. It has connections of its own, at most 8 to a node, so that
+// however much is asked through it no task waits for one. The caller closes it.
+func (q *Queue) Aside() (redis.UniversalClient, error) {
+	if q.embedded != nil {
+		return q.embedded.client(asidePool), nil
+	}
+	return connect(q.url, asidePool)
+}
 
 // Shards names the queues.
 func (q *Queue) Shards() []string { return q.shards }
