@@ -16,6 +16,9 @@ const (
 	// lockMemory is how long a process knows of a lock without asking again. It
 	// may have been lifted by then, in a process where somebody signed in.
 	lockMemory = 10 * time.Second
+	// doorPauses is how many times as long as a password took to check no other
+	// one is: sign-ins take at most a quarter of one core from everything else.
+	doorPauses = 3
 	// maxLocks bounds the memory of locks.
 	maxLocks = 10_000
 )
@@ -32,7 +35,7 @@ type door struct {
 }
 
 func newDoor() *door {
-	return &door{places: make(chan struct{}, doorPlaces), passwords: partners.NewPasswords(1), locked: map[string]time.Time{}}
+	return &door{places: make(chan struct{}, doorPlaces), passwords: partners.NewPasswords(1, doorPauses), locked: map[string]time.Time{}}
 }
 
 // enter takes a place for a sign-in. ok is false when there is none.
@@ -44,6 +47,9 @@ func (d *door) enter() (leave func(), ok bool) {
 		return nil, false
 	}
 }
+
+// crowded reports whether there is no place, before a form is read for it.
+func (d *door) crowded() bool { return len(d.places) == cap(d.places) }
 
 // try counts a try to sign in at the door, or says for how long it is refused.
 // What is refused writes nothing, and asks the ledger only now and then.

@@ -38,6 +38,15 @@ func (s *surface) renderError(w http.ResponseWriter, r *http.Request, status int
 	if q == nil {
 		q = s.newRequest(r)
 	}
+	if !q.asked && !q.short { // not even a route was found
+		_, ok := s.spare(r.Context(), q)
+		q.short = !ok
+	}
+	secureHeaders(w.Header())
+	if q.short {
+		s.refuse(w, r, q, status)
+		return
+	}
 	if !q.asked { // no page was asked for, so nobody looked
 		ctx, cancel := context.WithTimeout(r.Context(), readLimit/4)
 		defer cancel()
@@ -47,7 +56,6 @@ func (s *surface) renderError(w http.ResponseWriter, r *http.Request, status int
 	if !ok {
 		known = failures[http.StatusInternalServerError]
 	}
-	secureHeaders(w.Header())
 	v := errorView{Status: status, Title: q.T(known[0]), Advice: q.T(known[1]), Detail: q.say(e.Message)}
 	for _, f := range e.Fields {
 		v.Fields = append(v.Fields, webhook.FieldError{Field: f.Field, Detail: q.say(f.Detail)})

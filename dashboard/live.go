@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
-	"ledgerhook/webhook"
 )
 
 // hub asks once a second what is new, of each subject once however many pages
@@ -20,8 +19,9 @@ type hub struct {
 	mu       sync.Mutex
 	topics   map[string]*topic
 	streams  map[*stream]bool
-	watching bool            // whether their sessions go on
-	ended    context.Context // is over when nobody may listen any more
+	refused  map[string]time.Time // sessions, until when they may not listen
+	watching bool                 // whether their sessions go on
+	ended    context.Context      // is over when nobody may listen any more
 	end      func()
 }
 
@@ -30,7 +30,7 @@ type hub struct {
 const hubReads = 2
 
 func newHub(log *slog.Logger) *hub {
-	h := &hub{log: log, asking: make(chan struct{}, hubReads), topics: map[string]*topic{}, streams: map[*stream]bool{}}
+	h := &hub{log: log, asking: make(chan struct{}, hubReads), topics: map[string]*topic{}, streams: map[*stream]bool{}, refused: map[string]time.Time{}}
 	h.ended, h.end = context.WithCancel(context.Background())
 	return h
 }
@@ -153,7 +153,8 @@ func (s *surface) live(w http.ResponseWriter, r *http.Request, q *request) error
 func (s *surface) stream(w http.ResponseWriter, r *http.Request, q *request, name string, read source, event func(string) string) error {
 	ended, leaveRoom, ok := s.hub.enter(q.User.ID, q.Session.ID, s.liveSessions)
 	if !ok {
-		return &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: reloadEvery, Message: q.T("too many pages listen already: this one is fetched anew every 15 seconds")}
+		s.hub.refuse(q.sessionKey, q.Now)
+		return q.surplus(reloadEvery)
 	}
 	defer leaveRoom()
 	control := http.NewResponseController(w)

@@ -15,6 +15,9 @@ const (
 	maxPersonStreams = 5
 	// reloadEvery is how often a page is fetched that may not listen.
 	reloadEvery = 15 * time.Second
+	// refusedFor is how long a session that may not listen is refused without a
+	// look at whose it is, unless a page stops listening.
+	refusedFor = 5 * time.Second
 )
 
 // stream is one page that listens.
@@ -49,7 +52,25 @@ func (h *hub) enter(person, session string, live func(context.Context, []string)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.streams, s)
+		clear(h.refused) // there is room again, perhaps for them
 	}, true
+}
+
+// refuse keeps in mind that a session may not listen.
+func (h *hub) refuse(session string, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.refused) >= maxRemembered {
+		clear(h.refused)
+	}
+	h.refused[session] = now.Add(refusedFor)
+}
+
+// refuses reports whether it is known that a session may not listen.
+func (h *hub) refuses(session string, now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return now.Before(h.refused[session])
 }
 
 // watch ends streams whose sessions have ended: it asks once a second for all

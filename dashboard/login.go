@@ -87,6 +87,11 @@ func (s *surface) loginPage(w http.ResponseWriter, r *http.Request, q *request) 
 // for. Whoever is wrong hears the same after the same work, whether the
 // username is known or not.
 func (s *surface) logIn(w http.ResponseWriter, r *http.Request, q *request) error {
+	if s.door().crowded() {
+		if err := s.explain(r.Context(), q, failedCrowd, crowdWait); err != nil {
+			return err
+		}
+	}
 	if err := r.ParseForm(); err != nil {
 		return webhook.Invalid("form", "cannot be read")
 	}
@@ -203,16 +208,25 @@ func (s *surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *request
 }
 
 func (s *surface) refuseLocked(w http.ResponseWriter, r *http.Request, q *request, v loginView, wait time.Duration) error {
+	if err := s.explain(r.Context(), q, failedLocked, wait); err != nil {
+		return err
+	}
 	s.Metrics.AuthFailed(s.name, failedLocked)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	v.Problem = q.T("Too many failed sign-ins. Try again in %d minutes.", int(math.Ceil(wait.Minutes())))
 	return q.renderStatus(w, r, http.StatusTooManyRequests, "login", v)
 }
 
+// crowdWait is after what time there may be room at the door again.
+const crowdWait = 2 * time.Second
+
 // refuseCrowd answers who finds too many others at the door.
 func (s *surface) refuseCrowd(w http.ResponseWriter, r *http.Request, q *request, v loginView) error {
+	if err := s.explain(r.Context(), q, failedCrowd, crowdWait); err != nil {
+		return err
+	}
 	s.Metrics.AuthFailed(s.name, failedCrowd)
-	w.Header().Set("Retry-After", "2")
+	w.Header().Set("Retry-After", strconv.Itoa(int(crowdWait/time.Second)))
 	v.Problem = q.T("Too many people sign in just now. Try again in a moment.")
 	return q.renderStatus(w, r, http.StatusTooManyRequests, "login", v)
 }
@@ -308,7 +322,7 @@ type tries struct{ username, address []string }
 func (t tries) all() []string { return append(t.address[:1:1], t.username...) }
 
 func (s *surface) triesOf(username string, r *http.Request) tries {
-	t := tries{address: []string{partners.LoginAddress + network(clientIP(r))}}
+	t := tries{address: []string{addressSubject(r)}}
 	if username != "" {
 		t.username = []string{"username " + s.name + " " + username}
 	}

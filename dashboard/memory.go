@@ -34,6 +34,8 @@ type remembering struct {
 	name string
 }
 
+func keyOf[T any](name string) remembering { return remembering{reflect.TypeFor[T](), name} }
+
 type remembered struct {
 	value any
 	at    time.Time
@@ -50,7 +52,7 @@ func newMemory() *memory { return &memory{values: map[remembering]remembered{}} 
 // remembered, as one that nobody asks for a second time.
 func recall[T any](ctx context.Context, m *memory, name string, read func(context.Context) (T, error)) fact[T] {
 	value, err := patiently(ctx, read)
-	now, key := time.Now(), remembering{reflect.TypeFor[T](), name}
+	now, key := time.Now(), keyOf[T](name)
 	if err == nil {
 		if name != "" {
 			m.put(key, remembered{value, now})
@@ -68,7 +70,7 @@ func recall[T any](ctx context.Context, m *memory, name string, read func(contex
 func forget[T any](m *memory, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.values, remembering{reflect.TypeFor[T](), name})
+	delete(m.values, keyOf[T](name))
 }
 
 // listed is a page of a list, newest first unless it says otherwise.

@@ -79,6 +79,16 @@ func (f frame) CanFind() bool { return f.surface.has("GET " + f.Base() + "/find"
 // HasAccount reports whether the surface has a page about oneself.
 func (f frame) HasAccount() bool { return f.surface.has("GET " + f.Base() + "/account") }
 
+// execute renders strangers' pages one after the other: any number may come at
+// once, and what others wait for goes on between two of them.
+func (f frame) execute(t *template.Template, to *bytes.Buffer) error {
+	if !f.SignedIn() {
+		f.surface.rendering <- struct{}{}
+		defer func() { <-f.surface.rendering }()
+	}
+	return t.ExecuteTemplate(to, "layout", f)
+}
+
 // render answers with the template of a page, status 200.
 func (q *request) render(w http.ResponseWriter, r *http.Request, name string, view any) error {
 	return q.renderStatus(w, r, http.StatusOK, name, view)
@@ -93,7 +103,7 @@ func (q *request) renderStatus(w http.ResponseWriter, r *http.Request, status in
 	}
 	var body bytes.Buffer
 	f := frame{request: q, View: view, RequestID: web.RequestID(r.Context()), Nav: q.navigation(r.URL.Path)}
-	if err := t.ExecuteTemplate(&body, "layout", f); err != nil {
+	if err := f.execute(t, &body); err != nil {
 		return fmt.Errorf("render the page %s: %w", name, err)
 	}
 	q.note(r.Context())

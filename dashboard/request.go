@@ -23,8 +23,14 @@ type request struct {
 	Path    string // of a page, with its query, to come back to
 	Now     time.Time
 	Once    bool // the page shows what no other will: nothing on it may lead away by mistake
-	asked   bool // who it is was looked up, with whatever result
-	stale   bool // who it is could not be looked up just now, and was known a moment ago
+	// sessionKey is what the browser says of its session, as it is remembered;
+	// empty: nothing.
+	sessionKey  string
+	sessionHash []byte
+	explained   bool // it may get the whole page although it is refused
+	short       bool // it is one of too many: whatever the answer is, it is a sentence
+	asked       bool // who it is was looked up, with whatever result
+	stale       bool // who it is could not be looked up just now, and was known a moment ago
 }
 
 type requestKey struct{}
@@ -49,6 +55,10 @@ func (s *surface) newRequest(r *http.Request) *request {
 	q := &request{surface: s, Locale: english, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.base, Now: time.Now()}
 	if reads(r) {
 		q.Path = r.URL.RequestURI()
+	}
+	if token := cookie(r, s.sessionCookie()); token != "" {
+		q.sessionHash = partners.HashPageToken(token)
+		q.sessionKey = "session/" + string(q.sessionHash)
 	}
 	if s.name == portalSurface {
 		q.Locale = oneOf(locales, cookie(r, localeCookie), preferredLocale(r.Header.Get("Accept-Language")))
@@ -98,24 +108,23 @@ func (s *surface) secure(r *http.Request) bool {
 	return s.Secure && s.name == portalSurface || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
+// identity is what the ledger says of a session.
+type identity struct {
+	session partners.Session
+	person  partners.Person
+	found   bool
+}
+
 // identify finds out whose session the request belongs to. While the ledger
 // is away, who was there a moment ago may go on reading.
 func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may right) error {
 	q.asked = true
-	token := cookie(r, s.sessionCookie())
-	if token == "" || strings.HasPrefix(r.URL.Path, s.base+"/static/") {
+	if q.sessionKey == "" || strings.HasPrefix(r.URL.Path, s.base+"/static/") {
 		return nil
 	}
-	type known struct {
-		session partners.Session
-		person  partners.Person
-		found   bool
-	}
-	hash := partners.HashPageToken(token)
-	name := "session/" + string(hash)
-	who := recall(ctx, s.memory, name, func(ctx context.Context) (known, error) {
-		session, person, found, err := s.Ledger.Session(ctx, hash, q.Now)
-		return known{session, person, found}, err
+	who := recall(ctx, s.memory, q.sessionKey, func(ctx context.Context) (identity, error) {
+		session, person, found, err := s.Ledger.Session(ctx, q.sessionHash, q.Now)
+		return identity{session, person, found}, err
 	})
 	if !who.Fresh {
 		if !who.Known || !reads(r) || q.Now.Sub(who.At) > staleSession {
@@ -127,7 +136,7 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 		q.stale = true
 	}
 	if !who.Value.found {
-		forget[known](s.memory, name) // anybody can make up a cookie
+		forget[identity](s.memory, q.sessionKey) // anybody can make up a cookie
 		return nil
 	}
 	if who.Value.session.Live(q.Now) && who.Value.person.IsOperator() == (s.name == opsSurface) {

@@ -27,6 +27,8 @@ type surface struct {
 	name, base string
 	groups     []navGroup
 	routes     []route
+	short      shortPages
+	rendering  chan struct{} // held while a stranger's page is rendered
 }
 
 // contentPolicy lets a page load from its own surface only, and nothing inline.
@@ -35,6 +37,7 @@ const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; 
 
 // handler serves the surface's routes, its own 404 and 405 included.
 func (s *surface) handler() http.Handler {
+	s.short, s.rendering = s.newShortPages(), make(chan struct{}, 1)
 	s.Metrics.AuthReasons(s.name, failedPassword, failedCode, failedDisabled, failedLocked, failedCrowd)
 	mux := http.NewServeMux()
 	shape := web.Surface{Name: s.name, Log: s.Log, Metrics: s.Metrics, Render: s.renderError}
@@ -67,6 +70,9 @@ func secureHeaders(h http.Header) {
 // serve answers r with the route's page, to who may see it and in time.
 func (s *surface) serve(w http.ResponseWriter, r *http.Request, rt route) error {
 	q := requestOf(r.Context())
+	if err := s.admit(r, q, rt); err != nil {
+		return err
+	}
 	limit := readLimit
 	if !reads(r) {
 		limit, q.Path = actLimit, s.pageOf(rt.pattern, r.URL)

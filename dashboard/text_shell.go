@@ -3,7 +3,6 @@ package dashboard
 // shellTexts are the texts of the layout, the parts of pages and the error
 // page.
 var shellTexts = texts{
-	"too many pages listen already: this one is fetched anew every 15 seconds": {"đã có quá nhiều trang đang theo dõi: trang này được tải lại mỗi 15 giây", "已有太多页面在实时更新：本页每 15 秒重新加载一次"},
 	"Home":               {"Trang chủ", "首页"},
 	"Webhooks":           {"Webhook", "Webhook"},
 	"Deliveries":         {"Lượt gửi", "投递"},

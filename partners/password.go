@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
@@ -68,27 +69,48 @@ const (
 	argonSize   = 32
 )
 
-// Passwords computes and checks hashes, a few at once, so that a flood of
-// sign-ins takes neither all memory nor all cores from deliveries. It is safe
-// for concurrent use.
-type Passwords struct{ slots chan struct{} }
+// Passwords computes and checks hashes, a few at once and with pauses, so that
+// a flood of sign-ins takes neither all memory nor all cores from deliveries.
+// It is safe for concurrent use.
+type Passwords struct {
+	slots  chan struct{}
+	pauses int
+}
 
-// NewPasswords returns one that computes n hashes at once.
-func NewPasswords(n int) *Passwords { return &Passwords{make(chan struct{}, n)} }
+// NewPasswords returns one that computes n hashes at once, and lets the
+// core of each alone afterwards for pauses times as long as a hash took, 1 s at
+// most: with 3 a flood takes a quarter of n cores. Who has got his hash does
+// not wait for the pause.
+func NewPasswords(n, pauses int) *Passwords {
+	return &Passwords{make(chan struct{}, n), pauses}
+}
+
+// maxPause bounds a pause: on a machine that is busy with other things a hash
+// takes long.
+const maxPause = time.Second
 
 func (p *Passwords) argon(ctx context.Context, password string, salt []byte, memory, passes uint32, lanes uint8, size uint32) ([]byte, error) {
 	select {
 	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
+		defer p.leave(time.Now())
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait to check a password: %w", ctx.Err())
 	}
 	return argon2.IDKey([]byte(password), salt, passes, memory, lanes, size), nil
 }
 
+// leave gives the place of a hash that began at began back after its pause.
+func (p *Passwords) leave(began time.Time) {
+	if p.pauses == 0 {
+		<-p.slots
+		return
+	}
+	time.AfterFunc(min(maxPause, time.Duration(p.pauses)*time.Since(began)), func() { <-p.slots })
+}
+
 // HashPassword is Passwords.Hash for who is alone.
 func HashPassword(ctx context.Context, password string) (string, error) {
-	return NewPasswords(1).Hash(ctx, password)
+	return NewPasswords(1, 0).Hash(ctx, password)
 }
 
 // Hash returns what is kept of a password: argon2id in its usual text form. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"ledgerhook/partners"
 )
@@ -43,12 +44,12 @@ func TestOnlyThePasswordFitsItsHash(t *testing.T) {
 		{hash, "correct horse", true}, {again, "correct horse", true}, {hash, "correct horsf", false}, {hash, "", false},
 		{hash, strings.Repeat("x", 1<<20), false}, {"", "correct horse", false}, {"", "", false},
 	} {
-		if got, err := partners.NewPasswords(1).Check(ctx, c.hash, c.password); got != c.want || err != nil {
+		if got, err := partners.NewPasswords(1, 0).Check(ctx, c.hash, c.password); got != c.want || err != nil {
 			t.Errorf("%.20q fits %.20q: %v (%v)", c.password, c.hash, got, err)
 		}
 	}
 	for _, broken := range []string{"x", "$argon2id$v=18$m=19456,t=2,p=1$YQ$YQ", "$argon2id$v=19$m=19456,t=2,p=1$YQ", "$argon2id$v=19$m=19456,t=2,p=1$YQ$", "$argon2i$v=19$m=1,t=1,p=1$YQ$YQ"} {
-		if got, err := partners.NewPasswords(1).Check(ctx, broken, "x"); got || err == nil {
+		if got, err := partners.NewPasswords(1, 0).Check(ctx, broken, "x"); got || err == nil {
 			t.Errorf("%q: %v (%v)", broken, got, err)
 		}
 	}
@@ -56,7 +57,7 @@ func TestOnlyThePasswordFitsItsHash(t *testing.T) {
 
 func TestAnOldCostStillFits(t *testing.T) { // made with 8 MiB, one pass
 	hash := "$argon2id$v=19$m=8192,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$"
-	if got, err := partners.NewPasswords(1).Check(t.Context(), hash+"AAAAAAAAAAAAAAAAAAAAAA", "x"); got || err != nil {
+	if got, err := partners.NewPasswords(1, 0).Check(t.Context(), hash+"AAAAAAAAAAAAAAAAAAAAAA", "x"); got || err != nil {
 		t.Errorf("a hash of another cost: %v (%v)", got, err)
 	}
 }
@@ -66,10 +67,24 @@ func TestCheckingAPasswordEndsWithItsRequest(t *testing.T) {
 	cancel()
 	var ended bool
 	for range 50 { // a free place and an ended request are equally good to select
-		_, err := partners.NewPasswords(1).Check(ctx, "", "x")
+		_, err := partners.NewPasswords(1, 0).Check(ctx, "", "x")
 		ended = ended || err != nil
 	}
 	if !ended {
 		t.Error("a request that has ended still has passwords checked")
+	}
+}
+
+func TestPasswordsLeaveTheCoreAloneBetweenTwo(t *testing.T) {
+	t.Parallel()
+	passwords := partners.NewPasswords(1, 1_000_000)
+	began := time.Now()
+	for range 2 {
+		if _, err := passwords.Check(t.Context(), "", "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("two hashes within %s, without a pause of 1 s between", took)
 	}
 }

@@ -14,10 +14,11 @@ import (
 // request is what is known of a request while it is served. Only the
 // goroutine that serves it touches it.
 type request struct {
-	id    string
-	route string
-	attrs []slog.Attr
-	quiet bool
+	id      string
+	route   string
+	attrs   []slog.Attr
+	quiet   bool
+	surplus bool
 }
 
 type requestKey struct{}
@@ -78,8 +79,10 @@ func route(ctx context.Context) string {
 }
 
 // Observe gives every request an id (header X-Request-Id), and writes one log
-// event and the metrics when it has been served.
+// event and the metrics when it has been served. Of surplus ones the events are
+// put together.
 func Observe(log *slog.Logger, m *Metrics, next http.Handler) http.Handler {
+	refused := newSurplus(log)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		state := &request{id: webhook.NewID("req_")}
@@ -97,6 +100,10 @@ func Observe(log *slog.Logger, m *Metrics, next http.Handler) http.Handler {
 				status = http.StatusInternalServerError
 			}
 			m.served(route(ctx), r.Method, status, took)
+			if state.surplus && served {
+				refused.count(refusal{boundedMethod(r.Method), route(ctx), status}, remoteOf(r))
+				return
+			}
 			logRequest(ctx, log, r, state, status, rec.bytes, took, served)
 		}()
 		next.ServeHTTP(rec, r.WithContext(ctx))

@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"ledgerhook/partners"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// What may be asked of a surface of a process. More of it is refused before it
+// is read, looked up in the ledger, rendered or logged: that costs a twentieth
+// of a page.
+var (
+	// strangerRate is for all who have not signed in together: an address tells
+	// nothing of them behind a proxy.
+	strangerRate = web.PerSecond(100, 200)
+	// personRate is for each session.
+	personRate = web.PerSecond(50, 300)
+	// explainedRate is how many refused sign-ins get the whole page, with what
+	// was typed. The others get a sentence.
+	explainedRate = web.PerSecond(5, 20)
+)
+
+// admit returns a RateLimited error if there is too much of what the request
+// is one of.
+func (s *surface) admit(r *http.Request, q *request, rt route) error {
+	_, isFile := s.assets.files[r.PathValue("name")]
+	signsIn := rt.pattern == "POST "+s.base+"/login"
+	switch {
+	case isFile: // costs as little as a refusal
+		return nil
+	case signsIn: // a locked address has its tries refused, and takes nobody's place
+		if wait := s.door().wait(addressSubject(r), q.Now); wait > 0 {
+			return s.explain(r.Context(), q, failedLocked, wait)
+		}
+	case strings.HasSuffix(rt.pattern, "/live") && s.hub.refuses(q.sessionKey, q.Now):
+		return q.surplus(reloadEvery)
+	}
+	wait, ok := s.spare(r.Context(), q)
+	if ok {
+		return nil
+	}
+	if signsIn {
+		s.Metrics.AuthFailed(s.name, failedCrowd)
+	}
+	return q.surplus(wait)
+}
+
+// spare takes one of the pages that who asks may still get.
+func (s *surface) spare(ctx context.Context, q *request) (wait time.Duration, ok bool) {
+	key, rate := "strangers", strangerRate
+	if s.knows(q) {
+		key, rate = q.sessionKey, personRate
+	}
+	ok, wait = s.crowds.Allow(ctx, s.name+" "+key, rate)
+	return wait, ok
+}
+
+// knows reports whether the request's session was somebody's a moment ago.
+func (s *surface) knows(q *request) bool {
+	last, ok := s.memory.get(keyOf[identity](q.sessionKey))
+	return ok && last.value.(identity).found && q.Now.Sub(last.at) < staleSession
+}
+
+// explain lets a refused try to sign in have the whole page, or returns the
+// error that refuses it in short.
+func (s *surface) explain(ctx context.Context, q *request, reason string, wait time.Duration) error {
+	if !q.explained {
+		q.explained, _ = s.crowds.Allow(ctx, s.name+" explained", explainedRate)
+	}
+	if q.explained {
+		return nil
+	}
+	s.Metrics.AuthFailed(s.name, reason)
+	return q.surplus(wait)
+}
+
+// surplus refuses a request, in short, since there are too many.
+func (q *request) surplus(wait time.Duration) error {
+	q.short = true
+	return &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: wait}
+}
+
+// addressSubject is what failures of the request's address are counted under.
+func addressSubject(r *http.Request) string { return partners.LoginAddress + network(clientIP(r)) }
+
+// shortPages are refusals by language and status: what is told to one of many.
+type shortPages map[string]map[int][]byte
+
+func (s *surface) newShortPages() shortPages {
+	all := shortPages{}
+	for _, locale := range locales {
+		all[locale] = map[int][]byte{}
+		for status, words := range failures {
+			all[locale][status] = []byte(`<!doctype html><html lang="` + locale + `"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+				"<title>" + translate(locale, words[0]) + "</title><p>" + translate(locale, words[0]) + ". " + translate(locale, words[1]) + "</p>" +
+				`<p><a href="` + s.base + `">` + translate(locale, "Try again") + "</a></p></html>\n")
+		}
+	}
+	return all
+}
+
+// refuse answers one of many.
+func (s *surface) refuse(w http.ResponseWriter, r *http.Request, q *request, status int) {
+	web.Surplus(r.Context())
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(s.short[q.Locale][status]) // fails only when the client is gone
+}
