@@ -77,17 +77,17 @@ type Passwords struct {
 	pauses int
 }
 
-// NewPasswords returns one that computes n hashes at once, and lets the
-// core of each alone afterwards for pauses times as long as a hash took, 1 s at
-// most: with 3 a flood takes a quarter of n cores. Who has got his hash does
-// not wait for the pause.
+// NewPasswords returns one that computes n hashes at once, and after each
+// leaves its core alone for pauses times as long as it took, 250 ms at most:
+// with 3 a flood takes a quarter of n cores. Whoever has his hash does not wait
+// for the pause.
 func NewPasswords(n, pauses int) *Passwords {
 	return &Passwords{make(chan struct{}, n), pauses}
 }
 
 // maxPause bounds a pause: on a machine that is busy with other things a hash
 // takes long.
-const maxPause = time.Second
+const maxPause = 250 * time.Millisecond
 
 func (p *Passwords) argon(ctx context.Context, password string, salt []byte, memory, passes uint32, lanes uint8, size uint32) ([]byte, error) {
 	select {
