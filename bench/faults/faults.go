@@ -63,6 +63,7 @@ var all = []fault{
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
 	{name: "04b killed before the queue's ack", alone: true, link: true, play: killedBeforeAck},
 	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},
+	{name: "database read-only", alone: true, ownDatabase: true, play: databaseReadOnly},
 	{name: "Redis takes nothing", covered: true, alone: true, play: strikeUnderLoad(redisTakesNothing)},
 	{name: "connections killed", covered: true, alone: true, ownDatabase: true, within: afterClaim, play: connectionsKilled},
 	{name: "a process is frozen", covered: true, within: afterDeath, play: processFrozen},

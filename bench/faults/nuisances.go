@@ -22,12 +22,12 @@ import (
 type nuisance struct {
 	name string
 	// start begins it on the scene's gateways and returns once it is under way.
-	// It goes on until end is closed.
-	start func(s *scene, end <-chan struct{})
+	// It goes on until end is closed. load, if not nil, says what it does.
+	start func(s *scene, end <-chan struct{}) (load fmt.Stringer)
 }
 
-// nuisances are held to one promise: another partner's deliveries, and the
-// posts of its events, take at most farFrom times as long as alone.
+// nuisances are held to one promise: another partner's deliveries, the posts of
+// its events and its token calls take at most farFrom times as long as alone.
 var nuisances = []nuisance{
 	{"900 test deliveries", testDeliveries},
 	{"20 endpoints of slow answers", slowAnswers},
@@ -43,13 +43,20 @@ const (
 	unnoticed = 50 * time.Millisecond
 )
 
-// pace is how a partner's events got through: the posts and the deliveries.
-type pace struct{ post, delivery latency }
+// tokenRate is how many token calls the partner makes a second.
+const tokenRate = 10
+
+// pace is how a partner got through: the posts of its events, their deliveries,
+// and token calls.
+type pace struct {
+	post, delivery, token latency
+	load                  fmt.Stringer // of what went on beside it
+}
 
 // disturbed measures a partner alone and beside each nuisance, prints the
 // table and says which promises are broken.
 func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration) error {
-	rows := []nuisance{{"alone", func(*scene, <-chan struct{}) {}}}
+	rows := []nuisance{{"alone", func(*scene, <-chan struct{}) fmt.Stringer { return nil }}}
 	for _, n := range nuisances {
 		if strings.Contains(n.name, only) {
 			rows = append(rows, n)
@@ -66,19 +73,33 @@ func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration) 
 	}
 	fmt.Printf("\na partner at %d/s for %s beside somebody who takes what he can\n", healthyRate, lasts)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\tpost p50 ms\tpost p99 ms\tagainst alone\tdelivery p50 ms\tdelivery p99 ms\tagainst alone\t")
+	fmt.Fprintln(table, "\tpost p50 ms\tpost p99 ms\tagainst alone\tdelivery p50 ms\tdelivery p99 ms\tagainst alone\ttoken p50 ms\ttoken p99 ms\tagainst alone\t")
 	var broken []error
 	for i, p := range paces {
-		alone := paces[0]
-		fmt.Fprintf(table, "%s\t%d\t%d\t%.2f\t%d\t%d\t%.2f\t\n", rows[i].name, p.post.p50.Milliseconds(), p.post.p99.Milliseconds(), p.post.against(alone.post),
-			p.delivery.p50.Milliseconds(), p.delivery.p99.Milliseconds(), p.delivery.against(alone.delivery))
-		for what, l := range map[string][2]latency{"posts": {p.post, alone.post}, "deliveries": {p.delivery, alone.delivery}} {
-			if l[0].p99 > max(farFrom*l[1].p99, unnoticed) {
-				broken = append(broken, fmt.Errorf("beside %s the p99 of another partner's %s rose from %s to %s", rows[i].name, what, l[1].p99, l[0].p99))
-			}
+		fmt.Fprint(table, rows[i].name)
+		for _, l := range [][2]latency{{p.post, paces[0].post}, {p.delivery, paces[0].delivery}, {p.token, paces[0].token}} {
+			fmt.Fprintf(table, "\t%d\t%d\t%.2f", l[0].p50.Milliseconds(), l[0].p99.Milliseconds(), l[0].against(l[1]))
+		}
+		fmt.Fprintln(table, "\t")
+		broken = append(broken, p.promised(rows[i].name, paces[0]))
+	}
+	broken = append(broken, table.Flush())
+	for i, p := range paces {
+		if p.load != nil {
+			fmt.Printf("%s: %s\n", rows[i].name, p.load)
 		}
 	}
-	return errors.Join(append(broken, table.Flush())...)
+	return errors.Join(broken...)
+}
+
+// promised says which promises are broken beside somebody.
+func (p pace) promised(beside string, alone pace) (broken error) {
+	for what, l := range map[string][2]latency{"posts": {p.post, alone.post}, "deliveries": {p.delivery, alone.delivery}, "token calls": {p.token, alone.token}} {
+		if l[0].p99 > max(farFrom*l[1].p99, unnoticed) {
+			broken = errors.Join(broken, fmt.Errorf("beside %s the p99 of another partner's %s rose from %s to %s", beside, what, l[1].p99, l[0].p99))
+		}
+	}
+	return broken
 }
 
 // against is how many times the p99 alone l's is.
@@ -89,14 +110,42 @@ func (b bench) beside(t stage.T, n nuisance, lasts time.Duration) (result pace) 
 	b.inject(t, fault{alone: true, play: func(s *scene, _ fault) {
 		p := s.partner(32, stage.TakeAll)
 		end := make(chan struct{})
-		n.start(s, end)
+		beside := n.start(s, end)
 		s.Cleanup(func() { close(end) }) // before the receivers' servers close, which wait for their requests
 		load := stage.Produce(s.api(), p.Code, healthyRate*int(lasts/time.Second), healthyRate)
+		tokens := askTokens(s, p, tokenRate*int(lasts/time.Second))
 		load.Finish()
 		stage.Eventually(s, time.Minute, "the partner has taken everything", func() bool { return p.Has() == load.Has() })
-		result = pace{spread(load.Posting()), latencies(load.Times(), p.Taken())}
+		result = pace{spread(load.Posting()), latencies(load.Times(), p.Taken()), spread(<-tokens), beside}
 	}})
 	return result
+}
+
+// askTokens makes n token calls, each of them on time however long the one
+// before takes, and then tells how long they took.
+func askTokens(s *scene, p *stage.Partner, n int) <-chan []time.Duration {
+	all := make(chan []time.Duration, 1)
+	took := make(chan time.Duration, n)
+	go func() {
+		tick := time.NewTicker(time.Second / tokenRate)
+		defer tick.Stop()
+		for turn := range n {
+			go func() {
+				d, err := p.Token(fmt.Sprintf("user%d@example.com", turn))
+				if err != nil {
+					s.Error(err)
+				}
+				took <- d
+			}()
+			<-tick.C
+		}
+		var list []time.Duration
+		for range n {
+			list = append(list, <-took)
+		}
+		all <- list
+	}()
+	return all
 }
 
 // spread is the latency that durations have; it sorts them.
@@ -130,7 +179,7 @@ func dripping(s *scene, slow *atomic.Bool, end <-chan struct{}) *httptest.Server
 }
 
 // testDeliveries tries one endpoint 900 times as fast as it is let.
-func testDeliveries(s *scene, end <-chan struct{}) {
+func testDeliveries(s *scene, end <-chan struct{}) fmt.Stringer {
 	var slow atomic.Bool
 	slow.Store(true)
 	p := s.partner(2, stage.TakeAll)
@@ -143,11 +192,12 @@ func testDeliveries(s *scene, end <-chan struct{}) {
 			}
 		}()
 	}
+	return nil
 }
 
 // slowAnswers has a partner's 20 endpoints earn wide windows with quick
 // answers and then answer slowly, with more to take than all slots.
-func slowAnswers(s *scene, end <-chan struct{}) {
+func slowAnswers(s *scene, end <-chan struct{}) fmt.Stringer {
 	const endpoints, window = 20, 64
 	var slow atomic.Bool
 	p := s.partner(window, stage.TakeAll)
@@ -179,4 +229,5 @@ func slowAnswers(s *scene, end <-chan struct{}) {
 			}
 		}
 	}()
+	return nil
 }

@@ -1,74 +1,40 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"ledgerhook/bench/stage"
 )
 
-// crowd is a client of n connections.
-func crowd(n int) *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConns: n, MaxIdleConnsPerHost: n}, Timeout: time.Minute}
-}
-
-// again does something n times at once, each of them again and again, a second
-// after it has ended, until end. It returns when each has done it once.
-func again(s *scene, n int, end <-chan struct{}, do func(turn int)) {
-	var first sync.WaitGroup
-	for turn := range n {
-		first.Add(1)
-		go func() {
-			do(turn)
-			first.Done()
-			for {
-				select {
-				case <-time.After(time.Second):
-					do(turn)
-				case <-end:
-					return
-				case <-s.Context().Done():
-					return
-				}
-			}
-		}()
-	}
-	first.Wait()
+// post is a form as a browser sends it, in bytes.
+func post(address, path string, form url.Values) []byte {
+	body := form.Encode()
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", path, address, len(body), body)
 }
 
 // signIns tries to sign in at the portal over 1,000 connections, without an
 // account.
-func signIns(s *scene, end <-chan struct{}) {
-	const connections = 1000
-	client := crowd(connections)
-	s.Cleanup(client.CloseIdleConnections)
-	again(s, connections, end, func(turn int) {
-		resp, err := client.PostForm(s.api().Public+"/portal/login", url.Values{"username": {"user" + strconv.Itoa(turn)}, "password": {"guess"}})
-		if err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body)
-			_ = resp.Body.Close()
-		}
+func signIns(s *scene, end <-chan struct{}) fmt.Stringer {
+	address := strings.TrimPrefix(s.api().Public, "http://")
+	return gather(s, 1000, address, end, func(turn int) []byte {
+		return post(address, "/portal/login", url.Values{"username": {fmt.Sprint("user", turn)}, "password": {"guess"}})
 	})
 }
 
 // streams lets one operator's browser listen to 600 lists at once.
-func streams(s *scene, end <-chan struct{}) {
-	const lists = 600
+func streams(s *scene, end <-chan struct{}) fmt.Stringer {
 	internal, _ := s.api().Reach()
-	client := crowd(lists)
-	client.Timeout = 0
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		s.Fatal(err)
 	}
-	client.Jar = jar
-	resp, err := client.PostForm(internal+"/ops/login", url.Values{"username": {"admin"}, "password": {stage.TestPassword}})
+	browser := &http.Client{Jar: jar}
+	resp, err := browser.PostForm(internal+"/ops/login", url.Values{"username": {"admin"}, "password": {stage.TestPassword}})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -76,19 +42,12 @@ func streams(s *scene, end <-chan struct{}) {
 	if _ = resp.Body.Close(); err != nil || !strings.Contains(string(page), "/ops/logout") {
 		s.Fatalf("nobody is signed in: %s (%v)", resp.Status, err)
 	}
-	var open sync.Map
-	s.Cleanup(func() { open.Range(func(_, body any) bool { _ = body.(io.Closer).Close(); return true }) })
-	again(s, lists, end, func(turn int) {
-		if _, listens := open.Load(turn); listens {
-			return
-		}
-		resp, err := client.Get(internal + "/ops/deliveries/live?q=" + url.QueryEscape("ref:"+strconv.Itoa(turn)))
-		switch {
-		case err != nil:
-		case resp.StatusCode == http.StatusOK:
-			open.Store(turn, resp.Body)
-		default:
-			_ = resp.Body.Close()
-		}
+	var cookies []string
+	for _, c := range jar.Cookies(resp.Request.URL) {
+		cookies = append(cookies, c.String())
+	}
+	address := strings.TrimPrefix(internal, "http://")
+	return gather(s, 600, address, end, func(turn int) []byte {
+		return fmt.Appendf(nil, "GET /ops/deliveries/live?q=ref:%d HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", turn, address, strings.Join(cookies, "; "))
 	})
 }

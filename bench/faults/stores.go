@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -88,20 +89,44 @@ func deleteLeases(s *scene, _ fault) {
 	})
 }
 
-func databaseAway(s *scene, f fault) {
+func databaseAway(s *scene, f fault) { s.refused(f, f.database.Stop, f.database.Start) }
+
+// databaseReadOnly lets PostgreSQL answer and refuse what is written, as one
+// does that has become a standby, which the gateways have to say.
+func databaseReadOnly(s *scene, f fault) {
+	alter := func(how string) {
+		for _, statement := range []string{"ALTER SYSTEM " + how, "SELECT pg_reload_conf()"} {
+			if output, err := psql(f.database, statement); err != nil {
+				s.Fatalf("%s: %v\n%s", statement, err, output)
+			}
+		}
+	}
+	s.refused(f, func() {
+		alter("SET default_transaction_read_only = on")
+		stage.Eventually(s, limit, "the gateways say why they are not ready", func() bool {
+			a, err := s.api().Call("GET", "/readyz", nil)
+			return err == nil && a.Status == http.StatusServiceUnavailable && strings.Contains(string(a.Body), "read-only")
+		})
+	}, func() { alter("RESET default_transaction_read_only") })
+}
+
+// refused has posters told that nothing is taken from the time when shut has
+// shut the database until open has opened it again, and everything be as if
+// nothing had been from then on.
+func (s *scene) refused(f fault, shut, open func()) {
 	strikeUnderLoad(func(s *scene, _ fault) {
-		f.database.Stop()
+		shut()
 		gone := time.Now()
 		p := s.partners[0]
 		event := stage.Event(p.Code, s.events) // after those of the load
-		stage.Eventually(s, limit, "a poster is told that the database is away", func() bool {
+		stage.Eventually(s, limit, "a poster is told that nothing is taken", func() bool {
 			a, err := s.api().Call("POST", "/internal/v1/events", event)
 			if err == nil && a.Status == http.StatusAccepted {
-				s.Fatal("an event is accepted without a database")
+				s.Fatal("an event is accepted of a database that takes none")
 			}
 			return err == nil && a.Status == http.StatusServiceUnavailable && time.Since(gone) >= pick(s.size, 0, 20*time.Second)
 		})
-		f.database.Start()
+		open()
 		s.back()
 		var made struct{ EventID string }
 		stage.Eventually(s, soon, "the same event is accepted as if nothing had been", func() bool {
@@ -109,6 +134,10 @@ func databaseAway(s *scene, f fault) {
 			return err == nil && a.Status == http.StatusAccepted && json.Unmarshal(a.Body, &made) == nil
 		})
 		s.posted[made.EventID] = true
+		stage.Eventually(s, soon, "the gateway is ready again", func() bool {
+			a, err := s.api().Call("GET", "/readyz", nil)
+			return err == nil && a.Status == http.StatusOK
+		})
 	})(s, f)
 	for _, l := range s.loads {
 		for _, a := range l.Away {

@@ -1,7 +1,11 @@
 package stage
 
 import (
+	"bytes"
 	"crypto/rsa"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -21,6 +25,7 @@ type Partner struct {
 	Receiver *receiver.Receiver
 	Server   *httptest.Server
 	Secret   string         // its first
+	secret   string         // that its own requests are signed with
 	Key      *rsa.PublicKey // the gateway's
 
 	mu       sync.Mutex
@@ -36,26 +41,26 @@ var (
 	Stumble = receiver.FailEvery(10, Refusal, receiver.OK)
 )
 
-// partnerKey is the public key of every partner: nothing here signs with it.
-var partnerKey = sync.OnceValue(func() string {
+// partnerKey is the key of every partner.
+var partnerKey = sync.OnceValue(func() *signer.Key {
 	key, err := signer.GenerateKey(2048)
 	if err != nil {
 		panic(err)
 	}
-	return string(key.PublicPEM())
+	return key
 })
 
 // NewPartner makes a partner of a running gateway whose receiver answers as told.
 func NewPartner(g *Gateway, code string, answer func(receiver.Received) receiver.Answer) *Partner {
 	g.tb.Helper()
 	var made struct{ SecretKey, WebhookSecretKey, PublicKey string }
-	g.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": partnerKey()}, http.StatusCreated, &made)
+	g.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": string(partnerKey().PublicPEM())}, http.StatusCreated, &made)
 	g.Secret(made.SecretKey, made.WebhookSecretKey)
 	key, err := signer.ParsePublicKey([]byte(made.PublicKey))
 	if err != nil {
 		g.tb.Fatal(err)
 	}
-	p := &Partner{g: g, Code: code, Secret: made.WebhookSecretKey, Key: key, taken: map[string]bool{}}
+	p := &Partner{g: g, Code: code, Secret: made.WebhookSecretKey, secret: made.SecretKey, Key: key, taken: map[string]bool{}}
 	p.Receiver = receiver.New(receiver.Options{PublicKey: key, Secrets: []string{made.WebhookSecretKey}, Answer: answer, Observe: p.observe})
 	p.Server = httptest.NewServer(p.Receiver)
 	g.tb.Cleanup(p.Server.Close)
@@ -69,6 +74,36 @@ func (p *Partner) AddEndpoint(url string) string {
 	var added struct{ EndpointID string }
 	p.g.Must("POST", "/internal/v1/partners/"+p.Code+"/endpoints", map[string]any{"url": url}, http.StatusCreated, &added)
 	return added.EndpointID
+}
+
+// Token asks for the access token of an end-user, as the partner's own system
+// does, and returns how long the answer took.
+func (p *Partner) Token(email string) (took time.Duration, err error) {
+	body := map[string]string{"partnerCode": p.Code, "userEmail": email}
+	request := signer.Request{Operation: signer.OpAccessToken, PartnerCode: p.Code, Email: email}
+	if body["signature"], err = partnerKey().Sign([]byte(request.Candidates(p.secret)[0])); err != nil {
+		return 0, err
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, err
+	}
+	ask, err := http.NewRequestWithContext(p.g.tb.Context(), http.MethodPost, p.g.Public+"/api/v2/auth/access-token", bytes.NewReader(text))
+	if err != nil {
+		return 0, err
+	}
+	ask.Header.Set("Content-Type", "application/json")
+	began := time.Now()
+	response, err := client.Do(ask)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	said, err := io.ReadAll(response.Body)
+	if took = time.Since(began); err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("a token for %s: %s: %s", email, response.Status, said)
+	}
+	return took, err
 }
 
 func (p *Partner) observe(got receiver.Received) {
