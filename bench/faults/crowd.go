@@ -23,6 +23,7 @@ import (
 type crowd struct {
 	size  int
 	began time.Time
+	over  chan struct{} // closed when it ends
 
 	mu      sync.Mutex
 	answers map[string]int // by status, or why there was none
@@ -31,10 +32,9 @@ type crowd struct {
 
 // gather begins a crowd and returns when each connection had its first turn.
 func gather(s *scene, size int, address string, end <-chan struct{}, request func(turn int) []byte) *crowd {
-	c := &crowd{size: size, began: time.Now(), answers: map[string]int{}}
-	over := make(chan struct{})
+	c := &crowd{size: size, began: time.Now(), over: make(chan struct{}), answers: map[string]int{}}
 	go func() {
-		defer close(over)
+		defer close(c.over)
 		select {
 		case <-end:
 		case <-s.Context().Done():
@@ -43,7 +43,7 @@ func gather(s *scene, size int, address string, end <-chan struct{}, request fun
 	var first sync.WaitGroup
 	for turn := range size {
 		first.Add(1)
-		m := &member{crowd: c, address: address, request: request(turn), end: over}
+		m := &member{crowd: c, address: address, request: request(turn)}
 		time.AfterFunc(time.Duration(turn)*time.Second/time.Duration(size), func() {
 			m.ask()
 			first.Done()
@@ -59,7 +59,6 @@ type member struct {
 	*crowd
 	address string
 	request []byte
-	end     <-chan struct{}
 
 	conn   net.Conn // nil: not connected
 	reader *bufio.Reader
@@ -78,7 +77,7 @@ func (m *member) goOn() {
 		select {
 		case <-tick.C:
 			m.ask()
-		case <-m.end:
+		case <-m.over:
 			return
 		}
 	}
@@ -130,7 +129,7 @@ func (m *member) listen() {
 	conn, ended := m.conn, make(chan struct{})
 	go func() {
 		select {
-		case <-m.end:
+		case <-m.over:
 			_ = conn.Close()
 		case <-ended:
 		}
@@ -151,6 +150,11 @@ func (m *member) leave() {
 func (c *crowd) count(answer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	select {
+	case <-c.over:
+		return // the gateway may have left before
+	default:
+	}
 	c.answers[answer]++
 	c.ended = time.Now()
 }
@@ -159,13 +163,10 @@ func (c *crowd) count(answer string) {
 func (c *crowd) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := 0
-	for _, n := range c.answers {
-		all += n
-	}
-	var parts []string
+	all, parts := 0, []string{}
 	for _, answer := range slices.Sorted(maps.Keys(c.answers)) {
-		parts = append(parts, fmt.Sprintf("%s: %.1f %%", answer, 100*float64(c.answers[answer])/float64(all)))
+		all += c.answers[answer]
+		parts = append(parts, fmt.Sprintf("%s: %d", answer, c.answers[answer]))
 	}
-	return fmt.Sprintf("%d connections, %.0f requests/s; %s", c.size, float64(all)/c.ended.Sub(c.began).Seconds(), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d connections, %.0f requests/s (%s)", c.size, float64(all)/c.ended.Sub(c.began).Seconds(), strings.Join(parts, ", "))
 }
