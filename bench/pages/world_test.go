@@ -156,11 +156,25 @@ func (w *world) pages() (all []page) {
 	return all
 }
 
-// ask opens a page and reports whether it knows everything that it shows: what
-// takes too long to read is left out.
-func (w *world) ask(p page) (whole bool) {
+// ask opens a page, reports whether it knows everything that it shows (what
+// takes too long to read is left out) and how long it took. A session that has
+// had its share of the pages asks again when it may.
+func (w *world) ask(p page) (whole bool, took time.Duration) {
 	w.t.Helper()
-	return !strings.Contains(w.get(p.client, p.path), "not known just now")
+	for {
+		began := time.Now()
+		response, err := p.client.Get(p.path)
+		if err == nil && response.StatusCode == http.StatusTooManyRequests {
+			_ = response.Body.Close()
+			select {
+			case <-time.After(time.Second):
+				continue
+			case <-w.t.Context().Done():
+			}
+		}
+		body := w.read(response, err)
+		return !strings.Contains(body, "not known just now"), time.Since(began)
+	}
 }
 
 func (w *world) get(c *http.Client, address string) string {
