@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
@@ -49,6 +50,13 @@ func pause(ctx context.Context, at ledger.Options) error {
 	defer func() { _ = conn.Close(ctx) }()
 	_, err = conn.Exec(ctx, pauseAll)
 	return err
+}
+
+// keepWaiting makes deliveries for an endpoint that nobody serves.
+func (w *world) keepWaiting(n int) {
+	const code = "dead"
+	w.addPartner(code, fmt.Sprintf("http://127.0.0.1:%d/hooks", stage.FreePort(w.t)))
+	stage.PostFrom(w.gateway, code, 0, n)
 }
 
 // leaveOpen opens a transaction that keeps PostgreSQL from clearing away what

@@ -51,7 +51,7 @@ func TestEveryFigureIsThere(t *testing.T) {
 			if s.embedded {
 				o.rows = 100
 			} else {
-				o.openTransaction = true
+				o.openTransaction, o.waiting = true, 50
 			}
 			r, err := middle(t.Context(), 1, s.name, func(trial *stage.Trial) Result { return table(trial, s, o) }, Result.delivered)
 			if err != nil {

@@ -55,7 +55,7 @@ type options struct {
 	only            string
 	events          int
 	partners        int
-	rows            int
+	rows, waiting   int
 	runs            int
 	rates           string
 	openTransaction bool
@@ -78,6 +78,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.svg, "svg", "", "draw throughput and latency into this file")
 	flags.IntVar(&o.partners, "partners", 8, "partners, each with an endpoint")
 	flags.IntVar(&o.rows, "rows", 0, "deliveries of the last 29 days that the ledger has already")
+	flags.IntVar(&o.waiting, "waiting", 0, "deliveries that wait for an endpoint that refuses connections")
 	flags.BoolVar(&o.openTransaction, "open-transaction", false, "leave a transaction open in PostgreSQL, and measure once more without a rate at the end")
 	if err := flags.Parse(args); err != nil {
 		return err

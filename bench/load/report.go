@@ -74,6 +74,9 @@ func (r Result) print(to io.Writer) {
 	if r.Rows > 0 {
 		fmt.Fprintf(to, ", %d deliveries in the ledger before", r.Rows)
 	}
+	if r.Waiting > 0 {
+		fmt.Fprintf(to, ", %d waiting for a dead endpoint", r.Waiting)
+	}
 	if r.OpenTransaction {
 		fmt.Fprint(to, ", a transaction left open")
 	}

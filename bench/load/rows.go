@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -189,7 +188,7 @@ func manyEndpoints(t *stage.Trial, s setting, o options) []Figure {
 	for i, code := range w.partners {
 		makers.Go(func() error {
 			for j := range each - 1 {
-				w.addEndpoint(code, i+j+1)
+				w.addEndpoint(code, w.url(i+j+1))
 			}
 			return nil
 		})
@@ -207,11 +206,4 @@ func manyEndpoints(t *stage.Trial, s setting, o options) []Figure {
 		{"endpoints", float64(n * each), ""},
 		{"gateway, most memory", mib(w.gateway.Process.PeakMemory()), "MiB"},
 	}
-}
-
-// addEndpoint gives a partner one more endpoint, at the i-th of the receiver's
-// hosts.
-func (w *world) addEndpoint(partner string, i int) {
-	url := fmt.Sprintf("%s/hooks/%d", w.reached.Hosts[i%len(w.reached.Hosts)], i)
-	w.gateway.Must("POST", "/internal/v1/partners/"+partner+"/endpoints", map[string]any{"url": url}, http.StatusCreated, nil)
 }

@@ -20,6 +20,7 @@ type Result struct {
 	Setting, Title  string
 	Partners        int
 	Rows            int  `json:",omitempty"` // deliveries that the ledger had before
+	Waiting         int  `json:",omitempty"` // deliveries for an endpoint that refuses connections
 	OpenTransaction bool `json:",omitempty"`
 	Phases          []Phase
 	Idle            Idle
@@ -35,7 +36,7 @@ func (r Result) delivered() float64 { return r.Phases[0].Delivered }
 func table(t *stage.Trial, s setting, o options) Result {
 	w := newWorld(t, s, o)
 	defer w.leaveOpen(o)()
-	r := Result{Setting: s.name, Title: s.title, Partners: o.partners, Rows: o.rows, OpenTransaction: o.openTransaction && !s.embedded}
+	r := Result{Setting: s.name, Title: s.title, Partners: o.partners, Rows: o.rows, Waiting: o.waiting, OpenTransaction: o.openTransaction && !s.embedded}
 	w.measure("warm up", errand{Events: min(o.events, warmUp), Batch: 1, Senders: senders})
 	add := func(name string, e errand) {
 		p := w.measure(name, e)

@@ -91,6 +91,9 @@ func newWorld(t *stage.Trial, s setting, o options, roles ...string) *world {
 	}
 	w.gateway = w.gateways[0]
 	w.addPartners(o.partners)
+	if o.waiting > 0 {
+		w.keepWaiting(o.waiting)
+	}
 	w.meter = newMeter(w)
 	return w
 }
@@ -138,9 +141,7 @@ func (w *world) addPartners(n int) {
 		code := fmt.Sprintf("load-%d", i)
 		w.partners = append(w.partners, code)
 		makers.Go(func() error {
-			w.gateway.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": partnerKey(),
-				"settings": map[string]any{"signatures": w.signatures}}, http.StatusCreated, nil)
-			w.addEndpoint(code, i)
+			w.addPartner(code, w.url(i))
 			return nil
 		})
 	}
@@ -148,6 +149,22 @@ func (w *world) addPartners(n int) {
 	if w.t.Failed() {
 		w.t.Fatal("a partner could not be made")
 	}
+}
+
+// addPartner makes a partner with an endpoint.
+func (w *world) addPartner(code, url string) {
+	w.gateway.Must("POST", "/internal/v1/partners", map[string]any{"partnerCode": code, "name": code, "publicKey": partnerKey(),
+		"settings": map[string]any{"signatures": w.signatures}}, http.StatusCreated, nil)
+	w.addEndpoint(code, url)
+}
+
+func (w *world) addEndpoint(partner, url string) {
+	w.gateway.Must("POST", "/internal/v1/partners/"+partner+"/endpoints", map[string]any{"url": url}, http.StatusCreated, nil)
+}
+
+// url is the i-th endpoint's, on the receiver's hosts in turn.
+func (w *world) url(i int) string {
+	return fmt.Sprintf("%s/hooks/%d", w.reached.Hosts[i%len(w.reached.Hosts)], i)
 }
 
 // send has a load generator do an errand in a process of its own.
