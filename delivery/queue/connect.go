@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -68,8 +69,26 @@ func splitHosts(rest string) (user *url.Userinfo, hosts []string, path string, e
 // redisLog passes go-redis's own messages on.
 type redisLog struct{ log *slog.Logger }
 
-func (l redisLog) Printf(_ context.Context, format string, v ...any) {
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	if !l.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
 	l.log.Debug("redis: " + fmt.Sprintf(format, v...))
+}
+
+// asynqLevel is the lowest level of asynq's at which asynqLog passes on what
+// log takes: asynq makes no lines below it, of which it has one for every
+// question to an empty queue.
+func asynqLevel(log *slog.Logger) asynq.LogLevel {
+	for _, level := range []struct {
+		ours   slog.Level
+		theirs asynq.LogLevel
+	}{{slog.LevelDebug, asynq.DebugLevel}, {slog.LevelInfo, asynq.WarnLevel}, {slog.LevelWarn, asynq.ErrorLevel}} {
+		if log.Enabled(context.Background(), level.ours) {
+			return level.theirs
+		}
+	}
+	return asynq.FatalLevel
 }
 
 // asynqLog passes asynq's own messages on. Its errors are no news: whatever it

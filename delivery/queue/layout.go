@@ -17,6 +17,18 @@ import (
 
 func key(shard, part string) string { return "asynq:{" + shard + "}:" + part }
 
+// fetches reports whether a script of asynq's with these keys takes a task out
+// of the shard.
+func (p *paced) fetches(keys []string) bool {
+	return len(keys) == 4 && keys[0] == key(p.shard, "pending") && keys[1] == key(p.shard, "paused")
+}
+
+// forwards reports whether it moves tasks whose time has come to those that are
+// fetched; its answer is how many.
+func (p *paced) forwards(keys []string) bool {
+	return len(keys) == 2 && keys[1] == key(p.shard, "pending") && (keys[0] == key(p.shard, "scheduled") || keys[0] == key(p.shard, "retry"))
+}
+
 // lostScript finds those of the given tasks that no server will ever fetch and
 // clears what is left of them, in one step: a task that moves on between two
 // looks would seem to be nowhere. A task is held if it stands where its state

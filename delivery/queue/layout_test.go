@@ -101,7 +101,7 @@ func failWith(t *testing.T, q *Queue, ticket delivery.Ticket, err error) {
 	done := make(chan struct{}, 1)
 	server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 		Queues: map[string]int{q.ShardOf(ticket.EndpointID): 1}, Concurrency: 1,
-		TaskCheckInterval: pollRedis, RetryDelayFunc: backAfter, Logger: asynqLog{q.log}, LogLevel: asynq.DebugLevel,
+		TaskCheckInterval: askAgain, RetryDelayFunc: backAfter, Logger: asynqLog{q.log}, LogLevel: asynq.DebugLevel,
 	})
 	if err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
 		done <- struct{}{}

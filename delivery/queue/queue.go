@@ -43,6 +43,9 @@ type Queue struct {
 	inspector *asynq.Inspector
 	embedded  *embedded // nil on a Redis elsewhere
 	shards    []string
+	news      *news
+	quiet     func()        // ends the telling of others
+	idle      time.Duration // between two questions to a queue that nobody tells work of
 	timeout   time.Duration
 	log       *slog.Logger
 }
@@ -65,7 +68,7 @@ var redisLogger sync.Once
 // Open connects to the queue; the embedded one starts empty.
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	redisLogger.Do(func() { redis.SetLogger(redisLog{o.Log}) })
-	q := &Queue{url: o.URL, timeout: o.Timeout + taskMargin, log: o.Log}
+	q := &Queue{url: o.URL, timeout: o.Timeout + taskMargin, idle: idleFor, quiet: func() {}, news: newNews(nil), log: o.Log}
 	shards := shardsOnRedis
 	if o.URL == "" {
 		server, err := startEmbedded()
@@ -79,6 +82,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 			return nil, err
 		}
 		q.redis = client
+		q.tellOthers()
 	}
 	for i := range shards {
 		q.shards = append(q.shards, "deliver-"+strconv.Itoa(i))
@@ -95,11 +99,21 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 
 // Close ends the connections, and the embedded server with all it holds.
 func (q *Queue) Close() error {
+	q.quiet()
 	err := q.redis.Close()
 	if q.embedded != nil {
 		q.embedded.stop()
 	}
 	return err
+}
+
+// tellOthers begins to tell other processes of work.
+func (q *Queue) tellOthers() {
+	q.news = newNews(q.redis)
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { q.news.publish(ctx) })
+	q.quiet = func() { cancel(); done.Wait() }
 }
 
 // answerTime is how long the queue's keepers wait for a node of Redis, so that
@@ -178,15 +192,18 @@ func readTaskID(id string) (t delivery.Ticket, err error) {
 // Enqueue hands a ticket over, to be fetched at its due time. One that is in
 // the queue already is no error.
 func (q *Queue) Enqueue(ctx context.Context, t delivery.Ticket) error {
-	id := taskID(t)
-	options := append(q.options(q.ShardOf(t.EndpointID)), asynq.TaskID(id))
-	if t.DueAt.After(time.Now()) {
+	id, shard, later := taskID(t), q.ShardOf(t.EndpointID), t.DueAt.After(time.Now())
+	options := append(q.options(shard), asynq.TaskID(id))
+	if later {
 		// Scheduled times are cut to whole seconds; never before the due time.
 		options = append(options, asynq.ProcessAt(t.DueAt.Add(time.Second-time.Nanosecond).Truncate(time.Second)))
 	}
 	_, err := q.client.EnqueueContext(ctx, asynq.NewTaskWithHeaders(taskType, []byte(id), map[string]string{partnerHeader: t.PartnerCode}), options...)
 	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
 		return fmt.Errorf("enqueue %s: %w", id, err)
+	}
+	if !later {
+		q.news.spread(shard)
 	}
 	return nil
 }

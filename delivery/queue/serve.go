@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
 
 	"ledgerhook/delivery"
-)
-
-// How often an idle queue is asked for work. The embedded server answers from
-// this very process, so asking costs more there than on Redis.
-const (
-	pollRedis    = 20 * time.Millisecond
-	pollEmbedded = 50 * time.Millisecond
 )
 
 // shutdownTimeout is enough to record what was cut off.
@@ -43,9 +37,11 @@ const (
 type Servers struct {
 	queue   *Queue
 	servers []*asynq.Server
+	paces   []*paced
 	held    *holder            // keeps the leases
 	letGo   context.CancelFunc // of the leases
 	shares  map[string]*shares // by shard
+	waking  sync.Once
 }
 
 // Why a ticket goes back into the queue.
@@ -82,27 +78,28 @@ func backAfter(_ int, err error, _ *asynq.Task) time.Duration {
 // being sent must not be cut off for that; and asynq does not wait for handlers
 // whose context it has seen end.
 func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error) {
-	poll := pollRedis
-	if q.embedded != nil {
-		poll = pollEmbedded
-	}
 	holding, letGo := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Servers{queue: q, letGo: letGo, held: newHolder(q.redis), shares: map[string]*shares{}}
 	go s.held.run(holding)
+	if q.embedded == nil {
+		go q.news.subscribe(holding)
+	}
 	for _, shard := range q.shards { // before the first server starts, which reads them
 		s.shares[shard] = newShares(q.SlotsPerShard(slots))
 	}
 	for _, shard := range q.shards {
-		server := asynq.NewServerFromRedisClient(q.redis, asynq.Config{
+		paced := q.pace(shard)
+		s.paces = append(s.paces, paced)
+		server := asynq.NewServerFromRedisClient(paced, asynq.Config{
 			Concurrency:              q.SlotsPerShard(slots),
 			Queues:                   map[string]int{shard: 1},
-			TaskCheckInterval:        poll,
+			TaskCheckInterval:        askAgain,
 			DelayedTaskCheckInterval: time.Second,
 			ShutdownTimeout:          shutdownTimeout,
 			RetryDelayFunc:           backAfter,
 			IsFailure:                func(err error) bool { return backAfter(0, err, nil) == neverAgain },
 			Logger:                   asynqLog{q.log},
-			LogLevel:                 asynq.DebugLevel,
+			LogLevel:                 asynqLevel(q.log),
 		})
 		err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error { return s.handle(ctx, shard, task, w) }))
 		if err != nil {
@@ -149,6 +146,9 @@ func (q *Queue) bringBack(shard string, tasks []string) {
 			q.log.Debug("a ticket was not brought back", "ticket", id, "error", err)
 		}
 	}
+	if len(tasks) > 0 {
+		q.news.spread(shard)
+	}
 }
 
 // passOn hands a task's ticket out once more, in about a second. Which of the
@@ -166,6 +166,7 @@ func (q *Queue) SlotsPerShard(slots int) int { return max(1, slots/len(q.shards)
 // Stop ends fetching; what runs goes on, and what was fetched and not begun
 // goes back to other processes.
 func (s *Servers) Stop() {
+	s.wake()
 	for _, server := range s.servers {
 		server.Stop()
 	}
@@ -174,8 +175,18 @@ func (s *Servers) Stop() {
 	}
 }
 
+// wake ends the waiting for work, so that servers can stop.
+func (s *Servers) wake() {
+	s.waking.Do(func() {
+		for _, p := range s.paces {
+			p.stop()
+		}
+	})
+}
+
 // Shutdown waits up to shutdownTimeout for what still runs and ends the servers.
 func (s *Servers) Shutdown() {
+	s.wake()
 	done := make(chan struct{})
 	for _, server := range s.servers {
 		go func() { server.Shutdown(); done <- struct{}{} }()
