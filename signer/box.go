@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func NewBox(masterKey []byte) (*Box, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up AES: %w", err)
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
+	aead, err := cipher.NewGCM(block) // the one with random nonces of its own takes no boringcrypto block
 	if err != nil {
 		return nil, fmt.Errorf("set up GCM: %w", err)
 	}
@@ -69,7 +70,11 @@ func (b *Box) Derive(label string) []byte {
 // secret sec_…"): Open succeeds with the same purpose only, so that a sealed
 // text moved to another row or column does not open there.
 func (b *Box) Seal(purpose string, plain []byte) []byte {
-	return b.aead.Seal([]byte{sealedV1}, nil, plain, []byte(purpose))
+	head := make([]byte, 1+b.aead.NonceSize(), 1+b.aead.NonceSize()+len(plain)+b.aead.Overhead())
+	head[0] = sealedV1
+	nonce := head[1:]
+	_, _ = rand.Read(nonce) // it never fails
+	return b.aead.Seal(head, nonce, plain, []byte(purpose))
 }
 
 // Open decrypts what Seal made with the same purpose and master key.
@@ -77,9 +82,14 @@ func (b *Box) Open(purpose string, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 || sealed[0] != sealedV1 {
 		return nil, errors.New("the sealed text has an unknown version")
 	}
-	plain, err := b.aead.Open(nil, nil, sealed[1:], []byte(purpose))
+	unopened := errors.New("the sealed text does not open: another master key or purpose, or it was changed")
+	text := 1 + b.aead.NonceSize()
+	if len(sealed) < text {
+		return nil, unopened
+	}
+	plain, err := b.aead.Open(nil, sealed[1:text], sealed[text:], []byte(purpose))
 	if err != nil {
-		return nil, errors.New("the sealed text does not open: another master key or purpose, or it was changed")
+		return nil, unopened
 	}
 	return plain, nil
 }

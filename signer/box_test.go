@@ -35,6 +35,20 @@ func TestABoxGivesBackWhatItSealed(t *testing.T) {
 	})
 }
 
+func TestABoxOpensWhatEarlierVersionsSealed(t *testing.T) {
+	sealed, err := base64.StdEncoding.DecodeString("AdYYl0qZrV5PRCzJc9F/lLKS+YQE4IRcVBu99Lenw8C7+kTXcg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := newTestBox(t, 7).Open("a purpose", sealed)
+	if err != nil || string(got) != "a secret" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if again := newTestBox(t, 7).Seal("a purpose", got); len(again) != len(sealed) || again[0] != sealed[0] {
+		t.Errorf("it is sealed again as %x, before as %x", again, sealed)
+	}
+}
+
 func TestABoxOpensNothingElse(t *testing.T) {
 	box := newTestBox(t, 1)
 	sealed := box.Seal("webhook secret sec_1", []byte("whsec_value"))
