@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"ledgerhook/delivery"
+	"ledgerhook/webhook"
 )
 
 // This file alone knows where asynq keeps its tasks. layout_test.go holds it
@@ -34,18 +35,26 @@ func (p *paced) forwards(keys []string) bool {
 // looks would seem to be nowhere. A task is held if it stands where its state
 // says, and an active one as long as the server that fetched it renews its
 // lease; see lostAfter. One that waits for its time must not wait longer than
-// any does: the clock that it was put there by may have been ahead. The oldest
-// pending tasks are at the list's end.
+// any does: the clock that it was put there by may have been ahead.
+//
+// To look for a pending task in the list takes as long as the list is. Its end
+// has waited longest: who has not waited as long is not looked for yet, since
+// nobody would fetch it before that one anyway.
 var lostScript = redis.NewScript(`
 local pending, active, lease, scheduled, retry, archived = unpack(KEYS)
-local prefix, renewed, latest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local prefix, renewed, latest, now = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local first = redis.call("LINDEX", pending, -1)
+first = first and tonumber(redis.call("HGET", prefix .. first, "pending_since") or nil)
 local lost = {}
-for i = 4, #ARGV do
+for i = 5, #ARGV do
 	local id, task = ARGV[i], prefix .. ARGV[i]
-	local state = redis.call("HEXISTS", task, "msg") == 1 and redis.call("HGET", task, "state")
+	local msg, state, since = unpack(redis.call("HMGET", task, "msg", "state", "pending_since"))
 	local held = false
-	if state == "pending" then
-		held = redis.call("LPOS", pending, id, "RANK", -1)
+	if not msg then
+		held = false
+	elseif state == "pending" then
+		since = since and tonumber(since)
+		held = first and since and since >= first and since <= now or redis.call("LPOS", pending, id, "RANK", -1)
 	elseif state == "scheduled" or state == "retry" then
 		local at = redis.call("ZSCORE", state == "retry" and retry or scheduled, id)
 		held = at and tonumber(at) <= latest
@@ -60,13 +69,14 @@ for i = 4, #ARGV do
 			redis.call("ZREM", set, id)
 		end
 		redis.call("DEL", task)
-		lost[#lost + 1] = i - 4
+		lost[#lost + 1] = i - 5
 	end
 end
 return lost`)
 
-// lostBatch keeps a run of the script, during which Redis does nothing else, short.
-const lostBatch = 250
+// lostBatch keeps a run of the script, during which Redis does nothing else,
+// short. What the reconciler asks a shard of at once is mostly one.
+const lostBatch = 1000
 
 // Lost returns those of the queued deliveries that no worker will ever fetch:
 // the queue does not know them, holds only a piece of them, or has set them
@@ -99,7 +109,7 @@ func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Tic
 	renewed := float64(now.Add(leaseTime-lostAfter).UnixMilli()) / 1000
 	latest := now.Add(asideFor + lostAfter).Unix()
 	for batch := range slices.Chunk(tickets, lostBatch) {
-		args := []any{key(shard, "t:"), renewed, latest}
+		args := []any{key(shard, "t:"), renewed, latest, now.Add(webhook.ClockTolerance).UnixNano()}
 		for _, t := range batch {
 			args = append(args, taskID(t))
 		}

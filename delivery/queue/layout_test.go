@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +247,70 @@ func TestWhatTheQueueHoldsIsNotFoundLost(t *testing.T) {
 		after := fmt.Sprint(where(t, q, pending), where(t, q, scheduled), where(t, q, active), where(t, q, justFetched))
 		if before != after {
 			t.Errorf("looking moved what was healthy from %s to %s", before, after)
+		}
+	})
+}
+
+// TestOfWhatWaitsNothingIsLookedForInTheList: it is as long as the backlog.
+func TestOfWhatWaitsNothingIsLookedForInTheList(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t).URL)
+	var tickets []delivery.Ticket
+	for range 2000 {
+		tickets = append(tickets, newTicket())
+	}
+	enqueue(t, q, tickets...)
+	if err := q.redis.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if found := lost(t, q, tickets...); len(found) > 0 {
+		t.Errorf("%d of them are lost", len(found))
+	}
+	took := time.Since(began)
+	calls := func(command string) int {
+		info := q.redis.Info(t.Context(), "commandstats").Val()
+		_, stats, _ := strings.Cut(info, "cmdstat_"+command+":calls=")
+		n, _ := strconv.Atoi(stats[:max(0, strings.IndexByte(stats, ','))])
+		return n
+	}
+	// A script that Redis does not know yet is asked for once in vain.
+	if lookups, asked := calls("lpos"), calls("evalsha")+calls("eval"); lookups > 0 || asked > len(q.Shards())+2 {
+		t.Errorf("%d look-ups in the list and %d round trips for %d shards", lookups, asked, len(q.Shards()))
+	}
+	t.Logf("looked at %d in %s", len(tickets), took)
+}
+
+// TestALostTicketIsFoundWhenItWouldHaveBeenFetched: not while what has waited
+// longer still waits.
+func TestALostTicketIsFoundWhenItWouldHaveBeenFetched(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		before, ticket, behind := newTicket(), newTicket(), newTicket()
+		ticket.EndpointID, behind.EndpointID = before.EndpointID, before.EndpointID
+		enqueue(t, q, before, ticket, behind)
+		damages[2].do(t, q, ticket) // enqueued already; its place is gone
+		if found := lost(t, q, before, ticket, behind); len(found) > 0 {
+			t.Errorf("behind one that waits, lost are %v", found)
+		}
+		fetchOnly(t, q, before, time.Now().Add(30*time.Second))
+		if found := lost(t, q, before, ticket, behind); len(found) != 1 || found[0] != ticket {
+			t.Errorf("when those before it are fetched, lost are %v, want %v", found, ticket)
+		}
+	})
+}
+
+func TestALostTicketOfAClockThatWasAheadIsFound(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		ticket, behind := newTicket(), newTicket()
+		behind.EndpointID = ticket.EndpointID
+		enqueue(t, q, ticket)
+		alter(t, q, func(ctx context.Context, shard, id string) redis.Cmder {
+			return q.redis.HSet(ctx, key(shard, "t:"+id), "pending_since", time.Now().Add(400*time.Second).UnixNano())
+		}, ticket)
+		damages[2].do(t, q, ticket)
+		enqueue(t, q, behind)
+		if found := lost(t, q, ticket, behind); len(found) != 1 || found[0] != ticket {
+			t.Errorf("lost are %v, want %v", found, ticket)
 		}
 	})
 }
