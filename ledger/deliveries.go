@@ -213,16 +213,16 @@ func (b *batch) repeat(ctx context.Context, w *window, d webhook.Delivery, newID
 	case test: // which breaker, health and window must not learn from
 		return webhook.Conflict("a test is sent once: send another")
 	}
-	return b.waitAgain(ctx, w, d, newID, trigger)
+	return b.insertDeliveries(ctx, []newDelivery{b.waitAgain(w, d, newID, trigger)})
 }
 
-// waitAgain lets a repetition of a finished delivery wait for its window.
-func (b *batch) waitAgain(ctx context.Context, w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) error {
+// waitAgain makes a repetition of a finished delivery that waits for its window.
+func (b *batch) waitAgain(w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) newDelivery {
 	again := repetition(d, newID, trigger)
 	again.State, again.DueAt = webhook.Pending, b.now
 	w.waits(laneReplay, 1)
 	w.wake(b.now)
-	return b.insertDeliveries(ctx, []newDelivery{again})
+	return again
 }
 
 // repetition is a new delivery of what a finished one delivered.

@@ -19,6 +19,9 @@ const (
 // replay made since it last went on are judged. One whose worker died is not:
 // its outcome is unknown and says nothing of the receiver.
 func (l *Ledger) StopFailingReplays(ctx context.Context) error {
+	if running, err := l.runningReplays(ctx); err != nil || len(running) == 0 {
+		return l.broken(err)
+	}
 	newest := ` FROM (SELECT new_id, outcome FROM replay_items WHERE replay_id = r.id AND new_id <> '' AND new_id > r.judge_after
 		ORDER BY new_id DESC LIMIT ?) AS n LEFT JOIN deliveries d ON d.id = n.new_id WHERE `
 	failing := map[string]string{}
@@ -53,6 +56,11 @@ type settled struct {
 
 // SettleReplays implements delivery.Replays.
 func (l *Ledger) SettleReplays(ctx context.Context) error {
+	var open bool // mostly nothing is, which is known without all days of the deliveries
+	err := l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)
+	if err != nil || !open {
+		return l.broken(err)
+	}
 	return l.settleReplays(ctx, "", "")
 }
 

@@ -23,13 +23,7 @@ const (
 
 // StepReplays implements delivery.Replays.
 func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err error) {
-	var ids []string
-	err = new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id").query(ctx, l.read, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	ids, err := l.runningReplays(ctx)
 	for _, id := range ids {
 		if err != nil {
 			break
@@ -37,6 +31,16 @@ func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err er
 		err = l.stepReplay(ctx, id, &admitted, &skipped)
 	}
 	return admitted, skipped, l.broken(err)
+}
+
+func (l *Ledger) runningReplays(ctx context.Context) (ids []string, err error) {
+	err = new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id").query(ctx, l.read, func(rows row) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
 }
 
 // stepReplay admits what rate and windows allow of one replay.
@@ -153,6 +157,7 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 		return step, err
 	}
 	became := map[int64]replayed{}
+	var made []newDelivery
 	for _, item := range items[:min(len(items), replayStep)] {
 		w := b.windows[item.EndpointID]
 		switch {
@@ -162,12 +167,9 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 		case pace.RateRoom(b.now) > 0 && (w.replayRoom(b.now) > 0 || w.crowded(b.now)):
 			newID := webhook.NewID(webhook.DeliveryPrefix)
 			if w.crowded(b.now) {
-				err = b.waitAgain(ctx, w, item.Delivery, newID, webhook.TriggerReplay)
+				made = append(made, b.waitAgain(w, item.Delivery, newID, webhook.TriggerReplay))
 			} else {
-				err = b.replayNow(ctx, w, item.Delivery, newID)
-			}
-			if err != nil {
-				return step, err
+				made = append(made, b.replayNow(w, item.Delivery, newID))
 			}
 			pace.Admit("", b.now)
 			became[item.position] = replayed{newID, "admitted"}
@@ -176,6 +178,9 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 	}
 	if len(became) == 0 {
 		return step, nil
+	}
+	if err := b.insertDeliveries(ctx, made); err != nil {
+		return step, err
 	}
 	return step, b.storeReplayed(ctx, id, became, pace.RateNext)
 }
@@ -250,12 +255,12 @@ func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit in
 }
 
 // replayNow makes the delivery of an item that has its slot already.
-func (b *batch) replayNow(ctx context.Context, w *window, d webhook.Delivery, newID string) error {
+func (b *batch) replayNow(w *window, d webhook.Delivery, newID string) newDelivery {
 	w.Admit(newID, b.now)
 	w.dirty = true
 	again := repetition(d, newID, webhook.TriggerReplay)
 	again.State, again.probe = webhook.Queued, w.Breaker.Probe == newID
-	return b.insertDeliveries(ctx, []newDelivery{again})
+	return again
 }
 
 var _ delivery.Replays = (*Ledger)(nil)

@@ -3,7 +3,9 @@ package ledger_test
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,6 +104,28 @@ func TestOf250ExhaustedAnd20DeliveredByHand230AreSent(t *testing.T) {
 		same(t, "events sent twice", b.Count(t, "SELECT COUNT(*) - COUNT(DISTINCT event_id) FROM deliveries WHERE state = 'delivered'"), 0)
 		b.CheckWindows(t)
 	})
+}
+
+func TestTheItemsOfAStepAreMadeInOneStatement(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	wide(t, b, 40)
+	wide(t, b, 40)
+	exhaust(t, b, 20)
+	replay(t, b, delivery.MaxReplayRate)
+	var inserts atomic.Int32
+	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+		if strings.HasPrefix(s.SQL, "INSERT INTO deliveries ") {
+			inserts.Add(1)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	admitted, _ := step(t, b)
+	same(t, "admitted", admitted, 40)
+	same(t, "statements", inserts.Load(), int32(1))
+	b.CheckWindows(t)
 }
 
 func TestAReplayThatStoppedItselfIsJudgedAfresh(t *testing.T) {
