@@ -44,9 +44,9 @@ func (a *App) startWorker(ctx context.Context) error {
 	a.health.AddWarning("records", worker.Recording)
 	a.watchClock()
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
-	keeper := &delivery.Keeper{Books: a.ledger, Epochs: a.ledger, Queue: a.queue, Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
+	keeper := &delivery.Keeper{Books: a.ledger, Claims: a.ledger, Epochs: a.ledger, Leading: a.ledger, Replays: a.ledger, Queue: a.queue,
+		Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
 	a.background("stop keeping", keeper.Run)
-	a.background("stop replays", func(ctx context.Context) { delivery.RunReplays(ctx, a.ledger, a.deliveryMetrics, a.log) })
 	a.background("stop housekeeping", a.keepHouse)
 	a.startMonitor()
 	if err := a.startCanary(id); err != nil {

@@ -197,7 +197,7 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 	sending, run.cancel = context.WithCancel(context.Background())
 	run.done.Go(func() { run.worker.KeepLease(beating, p.leases, "test") })
 	if !p.keepless {
-		keeper := &delivery.Keeper{Books: g.Ledger, Epochs: g.Ledger, Queue: g.queue, Worker: run.worker, Policy: g.policy, Metrics: g.metrics, Log: g.log}
+		keeper := &delivery.Keeper{Books: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Leading: g.Ledger, Queue: g.queue, Worker: run.worker, Policy: g.policy, Metrics: g.metrics, Log: g.log}
 		run.done.Go(func() { keeper.Run(keeping) })
 	}
 	var err error

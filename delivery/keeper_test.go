@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,20 @@ type shelf struct {
 	Books
 	Holder
 	queued   []Queued // longest first
+	read     int      // how often they were read
 	asked    int      // deliveries that the queue was asked for
 	lost     map[string]bool
 	requeued []string
 	known    map[string]string // epochs
 	promoted int
+
+	mu       sync.Mutex
+	enqueued []string
+	full     int // tickets that the queue takes before it is away; 0: any number
 }
 
 func (s *shelf) Queued(_ context.Context, behind Queued, limit int) ([]Queued, error) {
+	s.read++
 	from := slices.IndexFunc(s.queued, func(q Queued) bool { return q.At.After(behind.At) })
 	if from < 0 {
 		return nil, nil
@@ -34,21 +41,37 @@ func (s *shelf) Queued(_ context.Context, behind Queued, limit int) ([]Queued, e
 	return slices.Clone(s.queued[from:min(from+limit, len(s.queued))]), nil
 }
 
-func (s *shelf) Requeue(_ context.Context, lost []Ticket) (int, error) {
+func (s *shelf) Requeue(_ context.Context, lost []Ticket) ([]Ticket, error) {
 	for _, t := range lost {
 		s.requeued = append(s.requeued, t.DeliveryID)
 	}
-	return len(lost), nil
+	return lost, nil
+}
+
+func (s *shelf) Enqueue(_ context.Context, t Ticket) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.full > 0 && len(s.enqueued) >= s.full {
+		return errShardAway
+	}
+	s.enqueued = append(s.enqueued, t.DeliveryID)
+	return nil
 }
 
 func (s *shelf) Rewind(context.Context) error              { return nil }
 func (s *shelf) Promote(context.Context, int) (int, error) { s.promoted++; return 0, nil }
 
 // Abandoned hangs, as a store does whose connections have died without a word.
-func (s *shelf) Abandoned(ctx context.Context, _ string, _ time.Time, _ int) ([]InFlight, error) {
+func (s *shelf) Abandoned(ctx context.Context, _ string, _ int) ([]InFlight, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
+
+func (s *shelf) Claimed(ctx context.Context, _ string, _ time.Time, _ int) ([]InFlight, error) {
+	return s.Abandoned(ctx, "", 0)
+}
+
+func (s *shelf) Record(context.Context, Result) (bool, error) { return false, nil }
 
 // The shelf's endpoints have the name of their shard, and one of those is away.
 func (s *shelf) Shards() []string                 { return []string{"away", "one", "two"} }
@@ -139,8 +162,9 @@ func TestAShardThatIsAwayLeavesTheOthersRepaired(t *testing.T) {
 			s := queuedOn()
 			k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
 			n, err := test.repair(k, t.Context())
-			if n != len(test.want) || !slices.Equal(s.requeued, test.want) || !maps.Equal(s.known, test.known) {
-				t.Errorf("%d are repaired: %q, epochs %v; want %q, %v", n, s.requeued, s.known, test.want, test.known)
+			slices.Sort(s.enqueued)
+			if n != len(test.want) || !slices.Equal(s.enqueued, test.want) || !maps.Equal(s.known, test.known) {
+				t.Errorf("%d are repaired: %q, epochs %v; want %q, %v", n, s.enqueued, s.known, test.want, test.known)
 			}
 			if !errors.Is(err, errShardAway) {
 				t.Errorf("of the shard that is away is said: %v", err)
@@ -149,10 +173,104 @@ func TestAShardThatIsAwayLeavesTheOthersRepaired(t *testing.T) {
 	}
 }
 
+// crowd is a shelf with many deliveries that have long been queued in one shard.
+func crowd(many int) *shelf {
+	s := &shelf{lost: map[string]bool{}, known: map[string]string{"one": "old", "two": "new", "away": "old"}}
+	begin := time.Now().Add(-time.Hour)
+	for i := range many {
+		s.queued = append(s.queued, Queued{Ticket{DeliveryID: fmt.Sprint(i), EndpointID: "one"}, begin.Add(time.Duration(i) * time.Millisecond)})
+	}
+	return s
+}
+
+// TestEverythingThatAnEmptiedQueueHeldIsEnqueuedAtOnce: in one turn, each
+// delivery read and handed over once, and the ledger is written to once.
+func TestEverythingThatAnEmptiedQueueHeldIsEnqueuedAtOnce(t *testing.T) {
+	t.Parallel()
+	const many = 20*reconcileRows + 1
+	s := crowd(many)
+	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
+	n, err := k.refillEmptied(t.Context())
+	if !errors.Is(err, errShardAway) {
+		t.Errorf("of the shard that is away is said: %v", err)
+	}
+	if len(s.requeued) > 0 || n != many || len(s.enqueued) != many || s.read != 21 || s.known["one"] != "new" {
+		t.Errorf("%d enqueued (%d counted) with %d reads and %d rows written, epoch %q; want %d with 21 and none",
+			len(s.enqueued), n, s.read, len(s.requeued), s.known["one"], many)
+	}
+}
+
+func TestAnEnqueueingThatWasBrokenOffGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	s := crowd(3 * reconcileRows)
+	s.known["away"] = ""
+	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
+	ctx, cut := context.WithCancel(t.Context())
+	s.full = 2*reconcileRows + 100
+	k.Books = cutting{s, 3, cut} // its time is up as it reads the third page
+	if _, err := k.refillEmptied(ctx); err == nil || s.known["one"] != "old" {
+		t.Errorf("broken off: %v, epoch %q", err, s.known["one"])
+	}
+	first := len(s.enqueued)
+	s.full, k.Books = 0, s
+	if _, err := k.refillEmptied(t.Context()); !errors.Is(err, errShardAway) || s.known["one"] != "new" {
+		t.Errorf("gone on: %v, epoch %q", err, s.known["one"])
+	}
+	if again := len(s.enqueued) - first; again != reconcileRows {
+		t.Errorf("%d were enqueued the second time, want the last %d", again, reconcileRows)
+	}
+}
+
+// cutting are books that end a context when they are read for the nth time.
+type cutting struct {
+	*shelf
+	n   int
+	cut func()
+}
+
+func (c cutting) Queued(ctx context.Context, behind Queued, limit int) ([]Queued, error) {
+	found, err := c.shelf.Queued(ctx, behind, limit)
+	if c.read == c.n {
+		c.cut()
+	}
+	return found, err
+}
+
+// TestManyLostTicketsComeBackInOneTurn: however many there are, and at the
+// queue's own speed.
+func TestManyLostTicketsComeBackInOneTurn(t *testing.T) {
+	t.Parallel()
+	const many = 10*reconcileRows + 1
+	s := crowd(many)
+	for _, q := range s.queued {
+		s.lost[q.DeliveryID] = true
+	}
+	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
+	if n, err := k.requeueLost(t.Context()); n != many || err != nil {
+		t.Errorf("%d came back (%v), want %d", n, err, many)
+	}
+	if len(s.requeued) != many || len(s.enqueued) != many || s.read != 11 {
+		t.Errorf("%d requeued and %d enqueued with %d reads, want %d with 11", len(s.requeued), len(s.enqueued), s.read, many)
+	}
+}
+
+func TestAQueueThatTakesNoMoreEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	s := crowd(5 * reconcileRows)
+	for _, q := range s.queued {
+		s.lost[q.DeliveryID] = true
+	}
+	s.full = 100
+	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
+	if _, err := k.requeueLost(t.Context()); !errors.Is(err, errShardAway) || len(s.enqueued) != 100 || s.read != 1 {
+		t.Errorf("%d enqueued with %d reads: %v", len(s.enqueued), s.read, err)
+	}
+}
+
 func TestARepairThatHangsHoldsUpNoPromotion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := queuedOn()
-		k := &Keeper{Books: s, Epochs: s, Queue: s, Worker: NewWorker(WorkerOptions{}), Metrics: NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler)}
+		k := &Keeper{Books: s, Claims: s, Epochs: s, Queue: s, Worker: NewWorker(WorkerOptions{Alone: true}), Metrics: NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithTimeout(t.Context(), stepTimeout)
 		defer stop()
 		k.Run(ctx)

@@ -105,7 +105,7 @@ func TestARecordThatComesTooLateIsNotCounted(t *testing.T) {
 		frozen := g.run(t, parts{keepless: true})
 		id := g.append(t, webhook.CreateCard).DeliveryIDs[0]
 		partner.wait(t, 1)
-		claimed, err := g.Abandoned(t.Context(), frozen.id, time.Now().Add(time.Hour), 10)
+		claimed, err := g.Claimed(t.Context(), frozen.id, time.Now().Add(time.Hour), 10)
 		if err != nil || len(claimed) != 1 {
 			t.Fatalf("%d deliveries are being sent (%v)", len(claimed), err)
 		}

@@ -124,13 +124,14 @@ type Replays interface {
 }
 
 const (
-	replayEvery      = 200 * time.Millisecond
+	replayEvery      = 200 * time.Millisecond // while items go out
+	replayIdleEvery  = time.Second            // their rate has a burst of one second's
 	replayCheckEvery = 2 * time.Second
 )
 
-// RunReplays carries replays on until ctx ends. Any number of processes may.
-func RunReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
-	step, check := time.NewTicker(replayEvery), time.NewTicker(replayCheckEvery)
+// runReplays carries replays on until ctx ends. Several processes may.
+func runReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
+	step, check := time.NewTimer(0), time.NewTicker(replayCheckEvery)
 	defer step.Stop()
 	defer check.Stop()
 	var o outage
@@ -142,12 +143,17 @@ func RunReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-step.C:
+			next := replayIdleEvery
 			run("send", func(ctx context.Context) error {
 				admitted, skipped, err := r.StepReplays(ctx)
+				if admitted+skipped > 0 {
+					next = replayEvery
+				}
 				m.replayed.WithLabelValues("admitted").Add(float64(admitted))
 				m.replayed.WithLabelValues("skipped").Add(float64(skipped))
 				return err
 			})
+			step.Reset(next)
 		case <-check.C:
 			run("stop what fails", r.StopFailingReplays)
 			run("settle", r.SettleReplays)

@@ -125,7 +125,7 @@ func open(t *testing.T) *days {
 	queue.deliver = worker.Deliver
 	t.Cleanup(queue.under.Wait)
 	g.createPartner(t)
-	return &days{gateway: g, began: time.Now(), keeper: &delivery.Keeper{Books: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,
+	return &days{gateway: g, began: time.Now(), keeper: &delivery.Keeper{Books: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,
 		Policy: g.policy, Metrics: g.metrics, Log: g.log}}
 }
 

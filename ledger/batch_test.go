@@ -256,15 +256,16 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	if err != nil || len(queued) != 1 {
 		t.Fatalf("queued: %+v (%v)", queued, err)
 	}
-	if n, err := l.Requeue(t.Context(), []delivery.Ticket{queued[0].Ticket}); n != 1 || err != nil {
-		t.Fatalf("requeued %d (%v)", n, err)
+	tickets, err := l.Requeue(t.Context(), []delivery.Ticket{queued[0].Ticket})
+	if len(tickets) != 1 || err != nil {
+		t.Fatalf("requeued %v (%v)", tickets, err)
 	}
 
 	line.cutNextCommit.Store(true)
-	ticket := one(t, b)
+	ticket := tickets[0]
 	_, _, err = l.Claim(t.Context(), ticket, worker)
 	wantKind(t, err, webhook.KindUnavailable)
-	abandoned, err := l.Abandoned(t.Context(), worker, time.Now().Add(time.Minute), 10)
+	abandoned, err := l.Claimed(t.Context(), worker, time.Now().Add(time.Minute), 10)
 	if err != nil || len(abandoned) != 1 {
 		t.Fatalf("abandoned: %+v (%v)", abandoned, err)
 	}

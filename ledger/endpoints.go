@@ -178,8 +178,9 @@ func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error
 func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 	var found []webhook.Endpoint
 	t := new(text).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.removed_at = 0 AND (w.adopting OR e.partner_code IN
-		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL)) ORDER BY e.id`)
+		WHERE e.removed_at = 0 AND e.id IN (SELECT endpoint_id FROM windows WHERE adopting UNION ALL SELECT o.id FROM
+		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) d JOIN endpoints o ON o.partner_code = d.partner_code)
+		ORDER BY e.id`)
 	err := t.query(ctx, l.read, func(rows row) error {
 		var e webhook.Endpoint
 		err := rows.Scan(endpointFields(&e)...)

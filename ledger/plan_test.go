@@ -111,13 +111,14 @@ func TestRepairsAndListsReadByIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, queued := b.Queued(t.Context(), delivery.Queued{}, 100)
-	_, abandoned := b.Abandoned(t.Context(), worker, time.Now(), 100)
+	_, abandoned := b.Abandoned(t.Context(), "wrk_next", 100)
+	_, claimed := b.Claimed(t.Context(), worker, time.Now(), 100)
 	_, promoted := b.Promote(t.Context(), 100)
 	_, _, ofPartner := b.Deliveries(t.Context(), delivery.Filter{PartnerCode: "acme", Limit: 50})
 	_, _, ofEndpoint := b.Deliveries(t.Context(), delivery.Filter{EndpointID: e.ID, Limit: 50})
 	_, _, ofObject := b.Deliveries(t.Context(), delivery.Filter{Reference: "tp_1", Limit: 50})
 	_, ofEvent := b.EventDeliveries(t.Context(), look(t, b, ids[0]).EventID)
-	for _, err := range []error{queued, abandoned, promoted, ofPartner, ofEndpoint, ofObject, ofEvent,
+	for _, err := range []error{queued, abandoned, claimed, promoted, ofPartner, ofEndpoint, ofObject, ofEvent,
 		b.AdoptHomeless(t.Context()), b.CancelRemoved(t.Context()), b.RemoveEndpoint(t.Context(), e.ID)} {
 		if err != nil {
 			t.Fatal(err)

@@ -349,8 +349,9 @@ func (l *life) requeue(t *rapid.T) {
 	for _, q := range queued {
 		lost = append(lost, q.Ticket)
 	}
-	_, err = l.Requeue(t.Context(), lost)
+	again, err := l.Requeue(t.Context(), lost)
 	must(t, err)
+	l.queue = append(l.queue, again...)
 }
 
 // flush empties the queue, and with it every ticket; the reconciler notices.
@@ -364,7 +365,7 @@ func (l *life) flush(t *rapid.T) {
 func (l *life) crash(t *rapid.T) {
 	l.queue, l.jobs = nil, nil
 	l.Tickets()
-	abandoned, err := l.Abandoned(t.Context(), "wrk_next", time.Now(), 1000)
+	abandoned, err := l.Abandoned(t.Context(), "wrk_next", 1000)
 	must(t, err)
 	for _, f := range abandoned {
 		must(t, tryRecord(t, l.Ledger, result(f.Job, webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))))
@@ -380,11 +381,12 @@ func (l *life) requeueAll(t *rapid.T) {
 	for _, q := range queued {
 		lost = append(lost, q.Ticket)
 	}
-	n, err := l.Requeue(t.Context(), lost)
+	again, err := l.Requeue(t.Context(), lost)
 	must(t, err)
-	if n != len(lost) {
-		t.Fatalf("%d of %d lost tickets were replaced", n, len(lost))
+	if len(again) != len(lost) {
+		t.Fatalf("%d of %d lost tickets were replaced", len(again), len(lost))
 	}
+	l.queue = append(l.queue, again...)
 }
 
 // end opens everything, reconciles once and delivers until nothing comes any more.

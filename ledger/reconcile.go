@@ -20,8 +20,10 @@ import (
 // without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	var ids []string
-	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = '' ORDER BY wake_at LIMIT ?",
-		micros(time.Now().Add(lookAhead)), limit)
+	now := time.Now() // what a gate holds back is not looked at before it opens: there is no room
+	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
+		micros(now.Add(lookAhead)))
+	t.add(" AND (wake_at <= ? OR rate_every = 0 AND breaker = 'closed' AND not_before <= ?) ORDER BY wake_at LIMIT ?", micros(now), micros(now), limit)
 	err := t.query(ctx, l.write, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
@@ -51,11 +53,12 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 // Queued lists at most limit deliveries that are queued, longest first: those
 // behind one of them, or all.
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
-	q := new(text).add(`SELECT id, generation, endpoint_id, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
+	q := new(text).add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
 		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
 	err = q.query(ctx, l.write, func(rows row) error {
 		var d delivery.Queued
-		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, timeColumn{&d.At})
+		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, &d.PartnerCode, timeColumn{&d.At})
+		d.DueAt = d.At
 		found = append(found, d)
 		return err
 	})
@@ -66,15 +69,14 @@ func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) 
 const requeueTries = 5
 
 // Requeue gives queued deliveries their next generation and a new ticket, which
-// is not due before the old one was. Those that have moved on are left alone.
-// It reports how many it took.
-func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, error) {
+// is not due before the old one was, and returns the tickets. Those that have
+// moved on are left alone.
+func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (again []delivery.Ticket, err error) {
 	if len(lost) == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	lost = slices.Clone(lost)
 	slices.SortFunc(lost, func(a, b delivery.Ticket) int { return strings.Compare(a.DeliveryID, b.DeliveryID) })
-	var again []delivery.Ticket
 	for group := range slices.Chunk(lost, maxBatch) {
 		taken, err := l.requeue(ctx, group)
 		for try := 1; retryable(err) && try < requeueTries; try++ { // it met claims of the same deliveries
@@ -82,12 +84,10 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (int, erro
 		}
 		again = append(again, taken...)
 		if err != nil {
-			l.writer.admitted(again)
-			return len(again), l.broken(fmt.Errorf("requeue: %w", err))
+			return again, l.broken(fmt.Errorf("requeue: %w", err))
 		}
 	}
-	l.writer.admitted(again)
-	return len(again), nil
+	return again, nil
 }
 
 // requeue takes those of group, sorted by delivery, that are still current.
@@ -115,12 +115,14 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 // Heartbeat says that a worker lives. The first one registers it. It waits for
 // nobody else's connection.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
-	_, err := l.pools.lease.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
-		") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead", workerID, host, micros(time.Now()))
-	if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
-		_, err = l.pools.lease.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.clock+" WHERE seen_at > "+l.clock+" + $1", delivery.LeaseTime.Microseconds())
-	}
-	return l.broken(err)
+	return l.broken(l.pools.lease.inTx(ctx, func(tx querier) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
+			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead", workerID, host, micros(time.Now()))
+		if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
+			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.clock+" WHERE seen_at > "+l.clock+" + $1", delivery.LeaseTime.Microseconds())
+		}
+		return err
+	}))
 }
 
 // Farewell ends a worker's lease at once.
@@ -136,12 +138,55 @@ func (l *Ledger) EndLeases(ctx context.Context) error {
 	return l.broken(err)
 }
 
-// Abandoned lists deliveries that are being sent by workers that are dead, and
-// those that workerID itself claimed before claimedBefore, or by a clock that
-// was ahead.
-func (l *Ledger) Abandoned(ctx context.Context, workerID string, claimedBefore time.Time, limit int) (found []delivery.InFlight, err error) {
-	t := new(text).add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND (worker_id = ? AND (claimed_at < ? OR claimed_at > ?) OR worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+
-		l.clock+" - ?)) ORDER BY queued_at, id LIMIT ?", workerID, micros(claimedBefore), micros(time.Now().Add(webhook.ClockTolerance)), workerID, delivery.LeaseTime.Microseconds(), limit)
+// Abandoned lists deliveries that are being sent by workers that are dead,
+// other than workerID.
+func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]delivery.InFlight, error) {
+	dead, err := l.deadWorkers(ctx, workerID)
+	if err != nil || len(dead) == 0 {
+		return nil, err
+	}
+	which := in(new(text).add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.clock+" - ?) AND ",
+		workerID, delivery.LeaseTime.Microseconds()), "worker_id", dead)
+	return l.inFlight(ctx, limit, which)
+}
+
+// deadWorkers lists the workers, other than workerID, that are sending
+// something and were not heard of. Mostly there are none, and to plan one
+// statement for both questions takes PostgreSQL ten times as long.
+func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []string, err error) {
+	read := func(t *text, found map[string]bool) error {
+		return t.query(ctx, l.write, func(rows row) error {
+			var id string
+			err := rows.Scan(&id)
+			found[id] = true
+			return err
+		})
+	}
+	sending, alive := map[string]bool{}, map[string]bool{}
+	err = read(new(text).add("SELECT DISTINCT worker_id FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND worker_id <> ?", workerID), sending)
+	if err == nil && len(sending) > 0 { // afterwards: whoever began meanwhile is alive
+		err = read(new(text).add("SELECT id FROM workers WHERE seen_at > "+l.clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
+	}
+	for id := range sending {
+		if !alive[id] {
+			dead = append(dead, id)
+		}
+	}
+	slices.Sort(dead)
+	return dead, l.broken(err)
+}
+
+// Claimed lists deliveries that workerID is sending and claimed before a time,
+// or by a clock that was ahead.
+func (l *Ledger) Claimed(ctx context.Context, workerID string, before time.Time, limit int) ([]delivery.InFlight, error) {
+	return l.inFlight(ctx, limit, new(text).add("worker_id = ? AND (claimed_at < ? OR claimed_at > ?)", workerID, micros(before), micros(time.Now().Add(webhook.ClockTolerance))))
+}
+
+// inFlight lists deliveries that are being sent, those queued longest first.
+func (l *Ledger) inFlight(ctx context.Context, limit int, which *text) (found []delivery.InFlight, err error) {
+	t := &text{args: which.args}
+	t.add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
+		add(which.String()).add(" ORDER BY queued_at, id LIMIT ?", limit)
 	err = t.query(ctx, l.write, func(rows row) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)

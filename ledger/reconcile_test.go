@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,9 +35,8 @@ func TestWhatDeadWorkersWereSendingIsFound(t *testing.T) {
 			}
 			claimedBy[w] += tickets[i].DeliveryID
 		}
-		abandoned := func(claimedBefore time.Time) (by string) {
+		workers := func(found []delivery.InFlight, err error) (by string) {
 			t.Helper()
-			found, err := b.Abandoned(t.Context(), "wrk_own", claimedBefore, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,22 +49,28 @@ func TestWhatDeadWorkersWereSendingIsFound(t *testing.T) {
 			}
 			return by
 		}
-		same(t, "while all that were heard of live", abandoned(began.Add(-time.Hour)), "wrk_unheard ")
+		abandoned := func() string { t.Helper(); return workers(b.Abandoned(t.Context(), "wrk_own", 10)) }
+		claimed := func(before time.Time) string {
+			t.Helper()
+			return workers(b.Claimed(t.Context(), "wrk_own", before, 10))
+		}
+		same(t, "while all that were heard of live", abandoned(), "wrk_unheard ")
 		change(t, b, "UPDATE workers SET seen_at = seen_at - 6000000 WHERE id = 'wrk_dead'")
-		same(t, "after six seconds of silence", abandoned(began.Add(-time.Hour)), "wrk_dead wrk_unheard wrk_dead ")
-		same(t, "its own from before", abandoned(time.Now().Add(time.Minute)), "wrk_dead wrk_unheard wrk_own wrk_dead ")
+		same(t, "after six seconds of silence", abandoned(), "wrk_dead wrk_unheard wrk_dead ")
+		same(t, "its own from before", claimed(time.Now().Add(time.Minute)), "wrk_own ")
+		same(t, "its own, just now", claimed(began.Add(-time.Hour)), "")
 		if err := b.Heartbeat(t.Context(), "wrk_dead", "host"); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "after a sign of life", abandoned(began.Add(-time.Hour)), "wrk_unheard ")
+		same(t, "after a sign of life", abandoned(), "wrk_unheard ")
 		if err := b.Farewell(t.Context(), "wrk_alive"); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "after a farewell", abandoned(began.Add(-time.Hour)), "wrk_alive wrk_unheard ")
+		same(t, "after a farewell", abandoned(), "wrk_alive wrk_unheard ")
 		if err := b.EndLeases(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "after all leases ended", abandoned(began.Add(-time.Hour)), "wrk_alive wrk_dead wrk_unheard wrk_dead ")
+		same(t, "after all leases ended", abandoned(), "wrk_alive wrk_dead wrk_unheard wrk_dead ")
 		b.CheckWindows(t)
 	})
 }
@@ -88,19 +94,18 @@ func TestALostTicketIsReplacedByOneOfTheNextGeneration(t *testing.T) {
 		}
 		take(t, b, tickets[1])
 		lost := append(tickets[:3:3], delivery.Ticket{DeliveryID: "dlv_none", Generation: 1})
-		n, err := b.Requeue(t.Context(), lost)
-		if n != 2 || err != nil {
-			t.Fatalf("requeued %d (%v)", n, err)
+		again, err := b.Requeue(t.Context(), lost)
+		if len(again) != 2 || err != nil {
+			t.Fatalf("requeued %v (%v)", again, err)
 		}
-		again := b.Tickets()
-		same(t, "new tickets", len(again), 2)
+		none(t, b)
 		refused(t, b, tickets[0])
 		same(t, "attempts", take(t, b, again[0]).Delivery.Attempts, 1)
-		if n, err := b.Requeue(t.Context(), lost); n != 0 || err != nil {
-			t.Errorf("requeued %d of the old ones (%v)", n, err)
+		if more, err := b.Requeue(t.Context(), lost); len(more) != 0 || err != nil {
+			t.Errorf("requeued %v of the old ones (%v)", more, err)
 		}
-		if n, err := b.Requeue(t.Context(), nil); n != 0 || err != nil {
-			t.Errorf("requeued %d of none (%v)", n, err)
+		if more, err := b.Requeue(t.Context(), nil); len(more) != 0 || err != nil {
+			t.Errorf("requeued %v of none (%v)", more, err)
 		}
 		queued, err = b.Queued(t.Context(), delivery.Queued{}, 10)
 		if err != nil || len(queued) != 2 || queued[0].DeliveryID != tickets[3].DeliveryID { // the longest first
@@ -123,15 +128,44 @@ func TestATicketThatReplacesOneIsNotDueBeforeIt(t *testing.T) {
 			t.Fatalf("due at %v, want %v", ticket.DueAt, due)
 		}
 		for range 2 {
-			if n, err := b.Requeue(t.Context(), []delivery.Ticket{ticket}); n != 1 || err != nil {
-				t.Fatalf("requeued %d (%v)", n, err)
+			again, err := b.Requeue(t.Context(), []delivery.Ticket{ticket})
+			if len(again) != 1 || err != nil {
+				t.Fatalf("requeued %v (%v)", again, err)
 			}
-			if ticket = one(t, b); ticket.DueAt.Before(due) {
+			if ticket = again[0]; ticket.DueAt.Before(due) {
 				t.Errorf("the ticket is due %v too early", due.Sub(ticket.DueAt))
 			}
 		}
 		same(t, "attempt", take(t, b, ticket).Delivery.Attempts, 2)
 		b.CheckWindows(t)
+	})
+}
+
+// TestWhatAGateHoldsBackIsNotLookedAtBeforeItOpens: a retry is admitted up to
+// a second before its time, but there is no room before a rate, a breaker or a
+// receiver's pause gives any.
+func TestWhatAGateHoldsBackIsNotLookedAtBeforeItOpens(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		storeMany(t, b, "acme", 3)
+		const second = int64(time.Second / time.Microsecond)
+		for _, test := range []struct {
+			name, gate string
+			wake       time.Duration
+			want       int
+		}{
+			{"none", "rate_every = 0", 500 * time.Millisecond, 1},
+			{"a rate", "rate_every = 1000000", 500 * time.Millisecond, 0},
+			{"a rate, in time", "rate_every = 1000000", -time.Millisecond, 1},
+			{"a breaker", "breaker = 'open'", 500 * time.Millisecond, 0},
+			{"a pause", fmt.Sprintf("not_before = %d", time.Now().UnixMicro()+3600*second), 500 * time.Millisecond, 0},
+		} {
+			change(t, b, "UPDATE windows SET used = 0, grown = 2, rate_every = 0, rate_next = 0, breaker = 'closed', not_before = 0")
+			change(t, b, "UPDATE windows SET wake_at = $1, "+test.gate, time.Now().Add(test.wake).UnixMicro())
+			n, err := b.Promote(t.Context(), 10)
+			same(t, test.name, []any{n, err}, []any{test.want, error(nil)})
+		}
 	})
 }
 

@@ -194,7 +194,11 @@ func (s *storm) requeue(l *ledger.Ledger) error {
 	}
 	rand.Shuffle(len(lost), func(i, j int) { lost[i], lost[j] = lost[j], lost[i] })
 	if err == nil {
-		_, err = l.Requeue(s.t.Context(), lost)
+		var again []delivery.Ticket
+		again, err = l.Requeue(s.t.Context(), lost)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.queue = append(s.queue, again...)
 	}
 	return err
 }
@@ -265,7 +269,7 @@ func (s *storm) requeueAll() error {
 		lost = append(lost, q.Ticket)
 	}
 	if err == nil {
-		_, err = s.Requeue(s.t.Context(), lost)
+		s.queue, err = s.Requeue(s.t.Context(), lost)
 	}
 	return err
 }

@@ -119,8 +119,14 @@ func TestReadersHoldUpNothingOfTheDeliveryPath(t *testing.T) {
 		if _, err := b.Queued(ctx, delivery.Queued{}, 10); err != nil {
 			t.Errorf("queued: %v", err)
 		}
-		if _, err := b.Abandoned(ctx, worker, time.Now(), 10); err != nil {
+		if _, err := b.Abandoned(ctx, worker, 10); err != nil {
 			t.Errorf("abandoned: %v", err)
+		}
+		if _, err := b.Claimed(ctx, worker, time.Now(), 10); err != nil {
+			t.Errorf("claimed: %v", err)
+		}
+		if _, err := b.Lead(ctx, worker); err != nil {
+			t.Errorf("lead: %v", err)
 		}
 		if _, err := b.QueueEpoch(ctx, "deliver-0"); err != nil {
 			t.Errorf("epoch: %v", err)

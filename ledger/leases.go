@@ -1,0 +1,35 @@
+package ledger
+
+import (
+	"context"
+
+	"ledgerhook/delivery"
+)
+
+// keeperLease is the lease of the one process that keeps deliveries on their way.
+const keeperLease = "keeper"
+
+// Lead implements delivery.Election. Like a heartbeat it waits for nobody
+// else's connection; where another process leads it locks nothing.
+func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
+	// Neither silent nor told of by a clock that was ahead.
+	lives := " > " + l.clock + " - $3 AND leases.seen_at <= " + l.clock + " + $3"
+	result, err := l.pools.lease.ExecContext(ctx, "INSERT INTO leases (name, holder, seen_at) SELECT $1, $2, "+l.clock+
+		" WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = $1 AND leases.holder <> $2 AND leases.seen_at"+lives+")"+
+		" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, seen_at = excluded.seen_at"+
+		" WHERE leases.holder = excluded.holder OR NOT (leases.seen_at"+lives+")",
+		keeperLease, workerID, delivery.LeadTime.Microseconds())
+	if err != nil {
+		return false, l.broken(err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, l.broken(err)
+}
+
+// Resign implements delivery.Election.
+func (l *Ledger) Resign(ctx context.Context, workerID string) error {
+	_, err := l.pools.lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", keeperLease, workerID)
+	return l.broken(err)
+}
+
+var _ delivery.Election = (*Ledger)(nil)
