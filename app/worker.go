@@ -30,7 +30,8 @@ func (a *App) startWorker(ctx context.Context) error {
 		}
 	}
 	id := webhook.NewID(webhook.WorkerPrefix)
-	out := sender.New(sender.Options{Guard: guard.New(a.config.AllowCIDRs), UserAgent: "Ledgerhook/" + a.version, Timeout: a.config.Timeout})
+	out := sender.New(sender.Options{Guard: guard.New(a.config.AllowCIDRs), UserAgent: "Ledgerhook/" + a.version, Timeout: a.config.Timeout,
+		Connections: a.config.Concurrency})
 	a.cleanups.add("close connections to partners", func(context.Context) error { out.Close(); return nil })
 	policy := webhook.RetryPolicy{Waits: a.config.Retry}
 	worker := delivery.NewWorker(delivery.WorkerOptions{

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptrace"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ var errLeftover = errors.New("bytes that answer nothing came on a reused connect
 // and whether what comes belongs to its answer.
 type conn struct {
 	net.Conn
+	peer peer
 
 	mu      sync.Mutex
 	reused  bool   // for the request under way
@@ -33,6 +35,13 @@ type conn struct {
 	inBody  bool   // the headers have ended
 
 	asked chan error // takes how reading ended; nil unless the receiver asked for a client certificate
+}
+
+// peer is what an attempt records of the other end of its connection.
+type peer struct {
+	address    netip.Addr
+	tlsVersion string    // empty without TLS
+	notAfter   time.Time // the certificate's
 }
 
 // begin prepares c for a request.
@@ -145,9 +154,10 @@ func (c *conn) untouched() bool {
 // dialer opens connections. It does the TLS handshake as net/http would, which
 // would not let us see inside.
 type dialer struct {
-	tcp     net.Dialer
-	tls     *tls.Config
-	timeout time.Duration // of the handshake
+	tcp      net.Dialer
+	tls      *tls.Config
+	timeout  time.Duration // of the handshake
+	sessions *sessions     // nil: all begin anew
 }
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -155,7 +165,12 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	return &conn{Conn: c, peer: peer{address: addressOf(c)}}, nil
+}
+
+func addressOf(c net.Conn) netip.Addr {
+	tcp, _ := c.RemoteAddr().(*net.TCPAddr) // of nil there is no address
+	return tcp.AddrPort().Addr().Unmap()
 }
 
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
@@ -170,6 +185,11 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 		asked = true
 		return new(tls.Certificate), nil // none
 	}
+	known := new(session)
+	if d.sessions != nil {
+		known = d.sessions.at(address)
+		conf.ClientSessionCache = known
+	}
 	secure := tls.Client(tcp, conf)
 	trace := httptrace.ContextClientTrace(ctx)
 	trace.TLSHandshakeStart()
@@ -182,9 +202,16 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 		if asked {
 			err = fmt.Errorf("%w: %w", errAsked, err)
 		}
+		if known.offered && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", errResuming, err)
+		}
 		return nil, err
 	}
-	c := &conn{Conn: secure}
+	state := secure.ConnectionState()
+	c := &conn{Conn: secure, peer: peer{address: addressOf(tcp), tlsVersion: tls.VersionName(state.Version)}}
+	if len(state.PeerCertificates) > 0 {
+		c.peer.notAfter = state.PeerCertificates[0].NotAfter
+	}
 	if asked {
 		c.asked = make(chan error, 1)
 	}

@@ -195,13 +195,14 @@ func TestManyHostsLeaveFewIdleConnections(t *testing.T) {
 		}
 	}
 	here := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
-	s := newSender(t, Options{Resolver: nameServer(t, func(string) ([]netip.Addr, bool) { return here, true })})
-	for i := range maxIdle + 20 {
+	const kept = 20
+	s := newSender(t, Options{Connections: kept, Resolver: nameServer(t, func(string) ([]netip.Addr, bool) { return here, true })})
+	for i := range 2 * kept {
 		if r := send(t, s, withHost(server.URL, fmt.Sprintf("h%d.example.com", i))); r.Outcome != delivered {
 			t.Fatalf("host %d: %s (%s)", i, r.ErrorClass, r.ErrorDetail)
 		}
 	}
-	waitFor(maxIdle)
+	waitFor(kept)
 	s.Close()
 	waitFor(0)
 }

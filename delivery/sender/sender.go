@@ -34,8 +34,6 @@ const (
 
 const (
 	maxHeaderBytes  = 64 << 10 // of all headers of an answer, those of 1xx answers included
-	maxIdlePerHost  = webhook.DefaultMaxInFlight
-	maxIdle         = 256
 	idleConnTimeout = 30 * time.Second
 )
 
@@ -45,6 +43,9 @@ type Options struct {
 	UserAgent string         // sent with every request, "Ledgerhook/1.2.3"
 	Resolver  *net.Resolver  // nil: the system's
 	RootCAs   *x509.CertPool // nil: the system's
+	// Connections are as many as may wait for their next attempt, whether to
+	// one receiver or to many: as many as attempts are made at once. 0: 32.
+	Connections int
 
 	ConnectTimeout time.Duration
 	TLSTimeout     time.Duration
@@ -62,19 +63,21 @@ type Request struct {
 	// body): a 2xx whose body is not whole, over 64 KiB, no JSON or says
 	// "success": false is a failure of class bad_ack.
 	AckBody bool
-	// Fresh asks for a new connection, because a reused one ended without an
-	// answer.
+	// Fresh asks for a new connection, with a TLS session of its own, because
+	// a reused one ended without an answer.
 	Fresh bool
 }
 
 // Sender sends attempts over shared connections. It is safe for concurrent use.
 type Sender struct {
-	opts Options
-	tls  *http.Transport
+	opts     Options
+	sessions sessions
+	tls      *http.Transport
 	// plain may dial the allowed networks only. It is a transport of its own
 	// because a dial does not say which scheme it is for.
 	plain *http.Transport
-	// The same without a pool: every request gets a new connection.
+	// The same without a pool and without sessions: every request gets a new
+	// connection.
 	freshTLS, freshPlain *http.Transport
 }
 
@@ -84,12 +87,12 @@ func New(o Options) *Sender {
 	setDefault(&o.TLSTimeout, DefaultTLSTimeout)
 	setDefault(&o.Timeout, DefaultTimeout)
 	setDefault(&o.BodyTimeout, DefaultBodyTimeout)
-	s := &Sender{
-		opts:  o,
-		tls:   newTransport(o, o.Guard.Control),
-		plain: newTransport(o, o.Guard.ControlPlain),
+	if o.Connections == 0 {
+		o.Connections = webhook.DefaultMaxInFlight
 	}
-	s.freshTLS, s.freshPlain = s.tls.Clone(), s.plain.Clone()
+	s := &Sender{opts: o}
+	s.tls, s.freshTLS = newTransport(o, o.Guard.Control, &s.sessions), newTransport(o, o.Guard.Control, nil)
+	s.plain, s.freshPlain = newTransport(o, o.Guard.ControlPlain, nil), newTransport(o, o.Guard.ControlPlain, nil)
 	s.freshTLS.MaxIdleConnsPerHost, s.freshPlain.MaxIdleConnsPerHost = -1, -1
 	return s
 }
@@ -119,11 +122,12 @@ func setDefault(d *time.Duration, v time.Duration) {
 // that the server refused on it, which would be attempts without a record.
 // It takes no proxy from the environment and neither asks for nor expands
 // compressed answers.
-func newTransport(o Options, control func(network, address string, c syscall.RawConn) error) *http.Transport {
+func newTransport(o Options, control func(network, address string, c syscall.RawConn) error, sessions *sessions) *http.Transport {
 	d := dialer{
-		tcp:     net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, Control: control},
-		tls:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
-		timeout: o.TLSTimeout,
+		tcp:      net.Dialer{Timeout: o.ConnectTimeout, Resolver: o.Resolver, Control: control},
+		tls:      &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+		timeout:  o.TLSTimeout,
+		sessions: sessions,
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -133,8 +137,8 @@ func newTransport(o Options, control func(network, address string, c syscall.Raw
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true,
 		Protocols:              protocols,
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdlePerHost,
+		MaxIdleConns:           o.Connections,
+		MaxIdleConnsPerHost:    o.Connections,
 		IdleConnTimeout:        idleConnTimeout,
 	}
 }
@@ -159,7 +163,7 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 
 	var res Result
 	resp, err := s.post(attempt, t, r)
-	if err != nil && attempt.Err() == nil && t.unused() {
+	if err != nil && attempt.Err() == nil && (t.unused() || errors.Is(err, errResuming)) {
 		t, r.Fresh = &timeline{start: t.start}, true
 		resp, err = s.post(attempt, t, r)
 	}

@@ -3,7 +3,6 @@ package sender
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 	"net/http/httptrace"
 	"net/netip"
 	"sync"
@@ -36,9 +35,7 @@ type timeline struct {
 	wrote, firstByte  time.Time
 	conn              *conn // once there is one
 	reused, left      bool  // the connection; and what it had left was read for an answer
-	peer              netip.Addr
-	tlsVersion        string
-	notAfter          time.Time
+	peer              peer
 }
 
 type span struct{ from, to time.Time }
@@ -91,7 +88,7 @@ func (t *timeline) hooks() *httptrace.ClientTrace {
 
 func (t *timeline) setPeer(addr string) {
 	if ap, err := netip.ParseAddrPort(addr); err == nil {
-		t.peer = ap.Addr().Unmap()
+		t.peer.address = ap.Addr().Unmap()
 	}
 }
 
@@ -100,7 +97,7 @@ func (t *timeline) setPeer(addr string) {
 func (t *timeline) setRefused(err error) {
 	var refused *tls.CertificateVerificationError
 	if errors.As(err, &refused) && len(refused.UnverifiedCertificates) > 0 {
-		t.notAfter = refused.UnverifiedCertificates[0].NotAfter
+		t.peer.notAfter = refused.UnverifiedCertificates[0].NotAfter
 	}
 }
 
@@ -113,16 +110,7 @@ func (t *timeline) gotConn(info httptrace.GotConnInfo) {
 	}
 	t.conn, t.reused = info.Conn.(*conn), info.Reused
 	t.conn.begin(t.reused)
-	if tcp, ok := t.conn.RemoteAddr().(*net.TCPAddr); ok {
-		t.peer = tcp.AddrPort().Addr().Unmap()
-	}
-	if secure, ok := t.conn.Conn.(*tls.Conn); ok {
-		state := secure.ConnectionState()
-		t.tlsVersion = tls.VersionName(state.Version)
-		if len(state.PeerCertificates) > 0 {
-			t.notAfter = state.PeerCertificates[0].NotAfter
-		}
-	}
+	t.peer = t.conn.peer
 }
 
 func (t *timeline) sent() {
@@ -187,8 +175,8 @@ func (t *timeline) fill(r *Result) {
 	if !t.wrote.IsZero() && t.firstByte.After(t.wrote) {
 		r.Phases.FirstByte = t.firstByte.Sub(t.wrote)
 	}
-	if t.peer.IsValid() {
-		r.PeerIP = t.peer.String()
+	if t.peer.address.IsValid() {
+		r.PeerIP = t.peer.address.String()
 	}
-	r.TLSVersion, r.TLSNotAfter = t.tlsVersion, t.notAfter
+	r.TLSVersion, r.TLSNotAfter = t.peer.tlsVersion, t.peer.notAfter
 }
