@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // newSender returns a sender that may reach this machine.
-func newSender(t *testing.T, o Options) *Sender {
+func newSender(t testing.TB, o Options) *Sender {
 	if o.Guard == nil {
 		o.Guard = guard.New(loopback)
 	}
@@ -48,7 +48,7 @@ func send(t *testing.T, s *Sender, url string) Result {
 
 // listen serves every connection to a port of this machine with handle. When
 // the test ends it closes them all and waits for the handlers.
-func listen(t *testing.T, handle func(net.Conn)) (address string) {
+func listen(t testing.TB, handle func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

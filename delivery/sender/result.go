@@ -71,14 +71,15 @@ func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
 		return
 	}
 	body, note := r.readBody(resp.Body)
-	r.Outcome = webhook.OutcomeFailed
-	r.ErrorDetail = answered(resp.StatusCode)
-	switch resp.StatusCode / 100 {
-	case 2:
+	if resp.StatusCode/100 == 2 {
 		r.Outcome, r.ErrorDetail = webhook.OutcomeDelivered, note
 		if ackBody {
 			r.judgeAck(ctx, body, note)
 		}
+		return
+	}
+	r.Outcome, r.ErrorDetail = webhook.OutcomeFailed, answered(resp.StatusCode)
+	switch resp.StatusCode / 100 {
 	case 3:
 		r.ErrorClass = webhook.ErrorRedirect
 		r.ErrorDetail = redirect(resp)
@@ -95,9 +96,22 @@ func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
 // weighty headers are kept before all others, because something follows from them.
 var weighty = []string{"Retry-After", "Location", "Content-Type"}
 
-// keepHeaders keeps 8 KiB of h. The value that does not fit is cut, and what
-// comes after it left out.
+// keepHeaders keeps h if it has 8 KiB at most, as nearly every answer's.
 func (r *Result) keepHeaders(h http.Header) {
+	size := 0
+	for name, values := range h {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	if r.ResponseHeaders = h; size > webhook.MaxKeptHeaders {
+		r.cutHeaders(h)
+	}
+}
+
+// cutHeaders keeps 8 KiB of h. The value that does not fit is cut, and what
+// comes after it left out.
+func (r *Result) cutHeaders(h http.Header) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(h)), func(name string) bool { return slices.Contains(weighty, name) })
 	r.ResponseHeaders = http.Header{}
 	room := webhook.MaxKeptHeaders

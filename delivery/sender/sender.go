@@ -14,6 +14,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -70,9 +71,10 @@ type Request struct {
 
 // Sender sends attempts over shared connections. It is safe for concurrent use.
 type Sender struct {
-	opts     Options
-	sessions sessions
-	tls      *http.Transport
+	opts      Options
+	userAgent []string // as a header's value
+	sessions  sessions
+	tls       *http.Transport
 	// plain may dial the allowed networks only. It is a transport of its own
 	// because a dial does not say which scheme it is for.
 	plain *http.Transport
@@ -90,7 +92,7 @@ func New(o Options) *Sender {
 	if o.Connections == 0 {
 		o.Connections = webhook.DefaultMaxInFlight
 	}
-	s := &Sender{opts: o}
+	s := &Sender{opts: o, userAgent: []string{o.UserAgent}}
 	s.tls, s.freshTLS = newTransport(o, o.Guard.Control, &s.sessions), newTransport(o, o.Guard.Control, nil)
 	s.plain, s.freshPlain = newTransport(o, o.Guard.ControlPlain, nil), newTransport(o, o.Guard.ControlPlain, nil)
 	s.freshTLS.MaxIdleConnsPerHost, s.freshPlain.MaxIdleConnsPerHost = -1, -1
@@ -156,10 +158,9 @@ func (s *Sender) Close() {
 func (s *Sender) Send(ctx context.Context, r Request) Result {
 	setDefault(&r.Timeout, s.opts.Timeout)
 	t := &timeline{start: time.Now()}
-	attempt, cancel := context.WithTimeoutCause(ctx, r.Timeout, errAttemptTimeout)
-	defer cancel()
-	attempt, stop := context.WithCancelCause(attempt)
+	attempt, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	defer time.AfterFunc(r.Timeout, func() { stop(errAttemptTimeout) }).Stop()
 
 	var res Result
 	resp, err := s.post(attempt, t, r)
@@ -201,10 +202,9 @@ func (s *Sender) post(ctx context.Context, t *timeline, r Request) (*http.Respon
 	if err != nil {
 		return nil, errors.New("the endpoint's URL cannot be read")
 	}
-	if r.Header != nil {
-		req.Header = r.Header.Clone()
-	}
-	req.Header.Set("User-Agent", s.opts.UserAgent)
+	req.Header = make(http.Header, len(r.Header)+1)
+	maps.Copy(req.Header, r.Header) // the values are shared: nobody changes them
+	req.Header["User-Agent"] = s.userAgent
 	// With a body that cannot be read again, net/http cannot resend the
 	// request when it finds a reused connection closed.
 	req.GetBody = nil
