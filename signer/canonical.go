@@ -21,6 +21,9 @@ const MaxDepth = 64
 // rounded to float64 as RFC 8785 says; who must not lose digits limits them
 // before.
 func Canonical(document []byte) ([]byte, error) {
+	if isPlain(document) {
+		return bytes.Clone(document), nil
+	}
 	canonical, err := transform(document)
 	if err != nil {
 		return nil, err

@@ -169,6 +169,7 @@ func FuzzCanonical(f *testing.F) {
 		f.Add([]byte(e.Input))
 	}
 	f.Fuzz(func(t *testing.T, document []byte) {
+		checkPlain(t, document)
 		once, err := Canonical(document)
 		if err != nil {
 			return
