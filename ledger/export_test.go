@@ -54,13 +54,6 @@ func (l *Ledger) Waiting() (n int) {
 	return n
 }
 
-func (l *Ledger) writers() []*writer {
-	if l.claims == l.writer {
-		return []*writer{l.writer}
-	}
-	return []*writer{l.writer, l.claims}
-}
-
 // Settle returns when the writers have done all that they were given.
 func (l *Ledger) Settle() {
 	for range 2 { // what a batch leaves to the next one comes before this

@@ -48,7 +48,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	})
 	t := b.text().add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
 	t.values(len(sorted), func(i int) []any {
-		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.ledger.slot % rollupSlots, b.facts[sorted[i]]}
+		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.slot % rollupSlots, b.facts[sorted[i]]}
 	})
 	if err := b.later(ctx, t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n")); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	}
 	names := slices.Sorted(maps.Keys(all))
 	t = b.text().add("INSERT INTO rollups_all (hour, fact, slot, n) ")
-	t.values(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.ledger.slot, all[names[i]]} })
+	t.values(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.slot, all[names[i]]} })
 	return b.later(ctx, t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
 }
 

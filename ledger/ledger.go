@@ -3,8 +3,9 @@
 //
 // One SQL text serves both databases; what differs stands in dialect.go. The
 // writes of the delivery path (append, claim, record and what moves a window)
-// go through one writer per process that commits what has gathered in one
-// transaction; see writer.go for its order of locks.
+// go through writers that commit what has gathered in one transaction, on
+// SQLite one, on PostgreSQL one each for events, claims and records; see
+// writer.go for its order of locks.
 package ledger
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"ledgerhook/delivery"
@@ -28,9 +30,12 @@ type Ledger struct {
 	pools  pools
 	log    *slog.Logger
 	writer *writer
-	claims *writer // of claims alone; SQLite: the same
-	unlock func() error
-	slot   int // of the rollups
+	// On PostgreSQL claims and records have writers of their own, so that
+	// accepting never waits behind them; on SQLite, which has one writer, they
+	// are the same.
+	claims, records *writer
+	unlock          func() error
+	slot            int // of the rollups
 
 	unlimited bool // transactions last as long as they take
 
@@ -84,18 +89,23 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if l.orderMoved = o.OrderMoved; l.orderMoved == nil {
 		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
-	l.writer = startWriter(l, admitted)
-	l.claims = l.writer
+	l.writer = startWriter(l, l.slot, admitted)
+	l.claims, l.records = l.writer, l.writer
 	if !l.Embedded() {
-		l.claims = startWriter(l, admitted)
+		l.claims, l.records = startWriter(l, l.slot+1, admitted), startWriter(l, l.slot+2, admitted)
 	}
 	return l, nil
 }
 
+// writers are those of the ledger, each once.
+func (l *Ledger) writers() []*writer {
+	return slices.Compact([]*writer{l.claims, l.records, l.writer})
+}
+
 const (
-	// rollupSlots is how many rows of one partner's fact processes spread over.
+	// rollupSlots is how many rows of one partner's fact writers spread over.
 	rollupSlots = 8
-	// maxSlot keeps two processes from sharing a row of all partners' facts,
+	// maxSlot keeps two writers from sharing a row of all partners' facts,
 	// which every batch changes.
 	maxSlot = 1 << 16
 )
@@ -123,8 +133,9 @@ func connect(ctx context.Context, o Options) (*Ledger, error) {
 
 // Close ends the writer after what has gathered, then the connections.
 func (l *Ledger) Close() error {
-	l.claims.stop()
-	l.writer.stop()
+	for _, w := range l.writers() {
+		w.stop()
+	}
 	return l.close()
 }
 

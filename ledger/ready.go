@@ -18,7 +18,7 @@ const commitSlow = 3 * time.Second
 // check is committed, and no transaction of the delivery path has waited for
 // 3 s. The error says what is wrong, without a secret, and is Unavailable.
 func (l *Ledger) Ready(ctx context.Context) error {
-	for _, w := range []*writer{l.writer, l.claims} {
+	for _, w := range l.writers() {
 		if began := w.began.Load(); began != nil && time.Since(*began) > commitSlow {
 			return l.unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
 		}

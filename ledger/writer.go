@@ -49,6 +49,7 @@ type alterOp struct {
 // timer, and the busier the ledger is the larger its transactions become.
 type writer struct {
 	ledger   *Ledger
+	slot     int // of the rollups, so that writers do not wait for each other's rows
 	queue    chan *operation
 	admitted func([]delivery.Ticket)
 	began    atomic.Pointer[time.Time] // the transaction that is under way; nil: none
@@ -59,9 +60,9 @@ type writer struct {
 	finished chan struct{}
 }
 
-func startWriter(l *Ledger, admitted func([]delivery.Ticket)) *writer {
+func startWriter(l *Ledger, slot int, admitted func([]delivery.Ticket)) *writer {
 	w := &writer{
-		ledger: l, queue: make(chan *operation, maxBatch), admitted: admitted,
+		ledger: l, slot: slot, queue: make(chan *operation, maxBatch), admitted: admitted,
 		stopping: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go w.run()
@@ -249,7 +250,7 @@ func (w *writer) transact(ops []*operation) error {
 				err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
 			}
 		}()
-		b = &batch{ledger: w.ledger, tx: tx, now: time.Now(), windows: map[string]*window{}}
+		b = &batch{ledger: w.ledger, slot: w.slot, tx: tx, now: time.Now(), windows: map[string]*window{}}
 		return b.run(ctx, ops)
 	})
 	if err != nil {
@@ -277,6 +278,7 @@ var errPanic = errors.New("panic")
 // a circle.
 type batch struct {
 	ledger  *Ledger
+	slot    int // of the rollups
 	tx      querier
 	now     time.Time
 	windows map[string]*window
