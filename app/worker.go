@@ -10,6 +10,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/queue"
 	"ledgerhook/delivery/sender"
 	"ledgerhook/ledger"
 	"ledgerhook/webhook"
@@ -60,9 +61,10 @@ func (a *App) startWorker(ctx context.Context) error {
 		cancel()
 		return err
 	}
+	a.admission.Use(servers)
 	a.cleanups.add("drain deliveries", func(context.Context) error {
 		servers.Stop()
-		if left := waitIdle(worker, a.drain); left > 0 {
+		if left := waitIdle(servers, a.drain); left > 0 {
 			a.log.Warn("deliveries were cut off: their outcome is unknown and they are sent again", "deliveries", left)
 		}
 		cancel()
@@ -72,17 +74,17 @@ func (a *App) startWorker(ctx context.Context) error {
 	return nil
 }
 
-// waitIdle waits until the worker is at nothing, at most limit, and returns
-// what it is still at.
-func waitIdle(w *delivery.Worker, limit time.Duration) int {
+// waitIdle waits until no slot is in use, at most limit, and returns how many
+// still are.
+func waitIdle(servers *queue.Servers, limit time.Duration) int {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(limit)
-	for w.InFlight() > 0 {
+	for servers.Busy() > 0 {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			return w.InFlight()
+			return servers.Busy()
 		}
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,9 +13,18 @@ type Enqueuer interface {
 	Enqueue(ctx context.Context, t Ticket) error
 }
 
-// Admission hands admitted tickets to the queue without letting anybody wait
-// for it. What it cannot hand over the reconciler does.
+// Slots are where a worker of the same process carries deliveries out.
+type Slots interface {
+	// Begin begins a ticket's delivery, which is due, and reports true if it has
+	// a free slot for it. It does not wait.
+	Begin(t Ticket) bool
+}
+
+// Admission hands admitted tickets on without letting anybody wait for it: to
+// a free slot of this process, else to the queue. What it cannot hand over the
+// reconciler does.
 type Admission struct {
+	slots   atomic.Pointer[Slots] // nil: this process has none
 	queue   Enqueuer
 	metrics *Metrics
 	log     *slog.Logger
@@ -44,10 +54,21 @@ func StartAdmission(q Enqueuer, m *Metrics, log *slog.Logger) *Admission {
 	return a
 }
 
+// Use has deliveries begin in s from now on, past the queue.
+func (a *Admission) Use(s Slots) { a.slots.Store(&s) }
+
 // Admit hands tickets over soon. It never blocks: what does not fit is left to
 // the reconciler.
 func (a *Admission) Admit(tickets []Ticket) {
+	slots := a.slots.Load()
 	for _, t := range tickets {
+		if slots != nil && t.DueAt.IsZero() && (*slots).Begin(t) {
+			a.metrics.first.WithLabelValues(pathDirect).Inc()
+			continue
+		}
+		if t.DueAt.IsZero() {
+			a.metrics.first.WithLabelValues(pathQueue).Inc()
+		}
 		select {
 		case a.tickets <- t:
 		default:

@@ -2,10 +2,10 @@
 //
 // The ledger is the truth and the queue a fast hint: a delivery that has room
 // in its endpoint's window is admitted in the ledger and its ticket handed to
-// the queue; a worker claims it, sends it, decides and records. Whatever dies,
-// the promoter and the reconciler bring what the ledger holds back to the
-// queue. Tickets may be lost or doubled at will, since a claim is fenced by
-// the delivery's generation.
+// a free slot of the same process, else to the queue; a worker claims it, sends
+// it, decides and records. Whatever dies, the promoter and the reconciler bring
+// what the ledger holds back to the queue. Tickets may be lost or doubled at
+// will, since a claim is fenced by the delivery's generation.
 package delivery
 
 import (

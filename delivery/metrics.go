@@ -21,6 +21,7 @@ type Metrics struct {
 	finished     *prometheus.CounterVec
 	responses    *prometheus.CounterVec
 	signing      prometheus.Histogram
+	first        *prometheus.CounterVec // by path
 	enqueueFails prometheus.Counter
 	repaired     *prometheus.CounterVec
 	oldest       *prometheus.GaugeVec
@@ -30,6 +31,12 @@ type Metrics struct {
 
 	partners partnerLabels
 }
+
+// The paths of first attempts.
+const (
+	pathDirect = "direct"
+	pathQueue  = "queue"
+)
 
 // NewMetrics registers the metrics with reg.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
@@ -55,6 +62,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Answers by status code; 0: none."}, []string{"code"}),
 		signing: prometheus.NewHistogram(histogram("ledgerhook_delivery_signing_seconds",
 			"How long RSA signatures took.", prometheus.ExponentialBuckets(0.0005, 2, 12))),
+		first: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_first_attempts_total",
+			Help: "First attempts by where their tickets went: direct, to a free slot of this process, or queue."}, []string{"path"}),
 		enqueueFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_queue_enqueue_failures_total",
 			Help: "Tickets that could not be handed to the queue; the reconciler does it."}),
 		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_reconciler_repaired_total",
@@ -70,7 +79,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		partners: partnerLabels{seen: map[string]bool{}},
 	}
 	reg.MustRegister(m.attempts, m.duration, m.phases, m.firstDelay, m.completion, m.finished, m.responses, m.signing,
-		m.enqueueFails, m.repaired, m.oldest, m.blocked, m.replayed, m.certificate)
+		m.first, m.enqueueFails, m.repaired, m.oldest, m.blocked, m.replayed, m.certificate)
 	for _, reason := range []string{"worker_dead", "queue_emptied", "ticket_lost"} {
 		m.repaired.WithLabelValues(reason)
 	}
@@ -82,6 +91,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 	for _, result := range []string{"admitted", "skipped"} {
 		m.replayed.WithLabelValues(result)
+	}
+	for _, path := range []string{pathDirect, pathQueue} {
+		m.first.WithLabelValues(path)
 	}
 	for _, reason := range guard.Reasons {
 		m.blocked.WithLabelValues(string(reason))

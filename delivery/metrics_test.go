@@ -67,6 +67,7 @@ func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 		"ledgerhook_reconciler_repaired_total":            "reason",
 		"ledgerhook_replay_deliveries_total":              "result",
 		"ledgerhook_ssrf_blocked_total":                   "reason",
+		"ledgerhook_first_attempts_total":                 "path",
 		"ledgerhook_queue_enqueue_failures_total":         "", // beyond the documented ones
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -88,6 +89,7 @@ func TestClosedLabelSetsBeginAtZero(t *testing.T) {
 		"ledgerhook_queue_enqueue_failures_total":         {""},
 		"ledgerhook_replay_deliveries_total":              {"admitted", "skipped"},
 		"ledgerhook_ssrf_blocked_total":                   {"address", "plain", "port"},
+		"ledgerhook_first_attempts_total":                 {"direct", "queue"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("series before anything happened (-want +got):\n%s", diff)

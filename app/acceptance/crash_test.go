@@ -47,6 +47,7 @@ func TestEventsThatTheQueueNeverHeardOfAreDelivered(t *testing.T) {
 	t.Parallel()
 	cache := stage.StartRedis(t)
 	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g.Set(map[string]string{"LEDGERHOOK_ROLES": "api"}) // with a worker of its own it would need no queue
 	g.Start()
 	var partners []*stage.Partner // several, so that more than one window's worth is admitted at once
 	for i := range 10 {
@@ -59,12 +60,29 @@ func TestEventsThatTheQueueNeverHeardOfAreDelivered(t *testing.T) {
 	}
 	g.Kill()
 	cache.Start()
+	g.Set(map[string]string{"LEDGERHOOK_ROLES": "api,worker,dashboard"})
 	g.Start()
 	for i, p := range partners {
 		stage.Settle(g, p, ids[i], deadline)
 		if p.Duplicates() != 0 {
 			t.Errorf("%d of %s's events came twice", p.Duplicates(), p.Code)
 		}
+	}
+}
+
+func TestFirstAttemptsNeedNoRedis(t *testing.T) {
+	t.Parallel()
+	cache := stage.StartRedis(t)
+	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g.Start()
+	p := stage.NewPartner(g, "acme", stage.TakeAll)
+	cache.Stop()
+	ids := stage.PostAll(g, p.Code, 10)
+	stage.Eventually(t, deadline, "all are delivered while Redis is away", func() bool { return p.Has() == len(ids) })
+	cache.Start()
+	stage.Settle(g, p, ids, deadline)
+	if p.Duplicates() != 0 {
+		t.Errorf("%d events came twice", p.Duplicates())
 	}
 }
 

@@ -53,15 +53,15 @@ var twice = map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "0s,1s"}
 // fail are held where the rule is: what a partner may see (21) and hostile
 // bodies (22) by the interfaces' tests, group commits (23) by the ledger's.
 var all = []fault{
-	{name: "01 killed before the queue heard", covered: true, play: unheard},
-	{name: "02 FLUSHALL", covered: true, play: strikeUnderLoad(flush)},
-	{name: "02 Redis restarts empty", covered: true, play: strikeUnderLoad(restartRedis)},
-	{name: "02 lease keys deleted", with: forgotten, play: strikeUnderLoad(deleteLeases)},
+	{name: "01 killed before the queue heard", covered: true, apart: true, play: unheard},
+	{name: "02 FLUSHALL", covered: true, apart: true, play: strikeUnderLoad(flush)},
+	{name: "02 Redis restarts empty", covered: true, apart: true, play: strikeUnderLoad(restartRedis)},
+	{name: "02 lease keys deleted", apart: true, with: forgotten, play: strikeUnderLoad(deleteLeases)},
 	{name: "03 kill -9 with many in flight", apart: true, within: afterDeath, env: map[string]string{"LEDGERHOOK_WORKER_CONCURRENCY": "4000"}, play: killWorker},
 	{name: "03 rolling restarts", within: afterDeath, play: rollingRestarts},
 	{name: "03 rolling restarts by request", covered: true, play: stoppedInTurn},
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
-	{name: "04b killed before the queue's ack", alone: true, link: true, play: killedBeforeAck},
+	{name: "04b killed before the queue's ack", apart: true, link: true, play: killedBeforeAck},
 	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},
 	{name: "database read-only", alone: true, ownDatabase: true, play: databaseReadOnly},
 	{name: "Redis takes nothing", covered: true, alone: true, play: strikeUnderLoad(redisTakesNothing)},

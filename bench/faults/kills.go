@@ -182,7 +182,7 @@ func killedAfterPost(s *scene, _ fault) {
 }
 
 func killedBeforeAck(s *scene, f fault) {
-	g := newShutGate()
+	worker, g := s.gateways[1], newShutGate() // what it delivers comes through the queue
 	p := s.partner(1, g.hold)
 	s.Cleanup(g.release) // before its server closes, which waits for its requests
 	s.post(p, 1)
@@ -190,14 +190,14 @@ func killedBeforeAck(s *scene, f fault) {
 	f.cut.cut(true)
 	g.release()
 	s.api().Await(p.Code, limit) // recorded, and the queue was not told
-	s.api().Kill()
+	worker.Kill()
 	f.cut.cut(false)
 	s.back()
 	client := s.cache.Redis()
 	if n := s.onRedis(client, "active"); n != 1 {
 		s.Errorf("the queue holds %d tasks that run, want the one it was not told of", n)
 	}
-	s.api().Start()
+	worker.Start()
 	if !s.full {
 		s.handOutAgain() // as asynq does after a minute or two
 	}

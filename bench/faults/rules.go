@@ -97,7 +97,7 @@ func occupiedTaskID(s *scene, _ fault) {
 	redis := s.cache.Redis()
 	for _, d := range s.api().Deliveries(p.Code, "") {
 		for shard := range shards {
-			for generation := range 2 {
+			for generation := range 4 { // the first attempt needs no task, its retries do
 				id, key := fmt.Sprintf("%s:%d", d.DeliveryID, generation), fmt.Sprintf("asynq:{deliver-%d}:", shard)
 				err := redis.HSet(s.Context(), key+"t:"+id, "msg", "", "state", "archived").Err()
 				if err == nil && generation%2 == 0 { // an odd one is an orphan: an id and nothing else

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -33,14 +34,18 @@ const (
 	keptAfter   = taskMargin / 2 // for how long it keeps the slot then
 )
 
-// Servers fetch tickets and call their handler, one server a shard.
+// Servers fetch tickets and have a worker deliver them, one server a shard.
 type Servers struct {
 	queue   *Queue
+	worker  Worker
+	ctx     context.Context // the worker's
 	servers []*asynq.Server
 	paces   []*paced
 	held    *holder            // keeps the leases
 	letGo   context.CancelFunc // of the leases
 	shares  map[string]*shares // by shard
+	taking  context.Context    // of those who wait for a slot
+	stop    context.CancelFunc // ends taking
 	waking  sync.Once
 }
 
@@ -79,7 +84,8 @@ func backAfter(_ int, err error, _ *asynq.Task) time.Duration {
 // whose context it has seen end.
 func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error) {
 	holding, letGo := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Servers{queue: q, letGo: letGo, held: newHolder(q.redis), shares: map[string]*shares{}}
+	s := &Servers{queue: q, worker: w, ctx: ctx, letGo: letGo, held: newHolder(q.redis), shares: map[string]*shares{}}
+	s.taking, s.stop = context.WithCancel(ctx)
 	go s.held.run(holding)
 	if q.embedded == nil {
 		go q.news.subscribe(holding)
@@ -101,7 +107,7 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 			Logger:                   asynqLog{q.log},
 			LogLevel:                 asynqLevel(q.log),
 		})
-		err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error { return s.handle(ctx, shard, task, w) }))
+		err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error { return s.handle(shard, task) }))
 		if err != nil {
 			s.Shutdown()
 			return nil, fmt.Errorf("start fetching from %s: %w", shard, err)
@@ -111,10 +117,10 @@ func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error
 	return s, nil
 }
 
-// handle has w deliver what a task asks for. The ledger alone decides whether
-// anything is tried again; an error only puts a ticket back that nothing was
-// done with.
-func (s *Servers) handle(ctx context.Context, shard string, task *asynq.Task, w Worker) error {
+// handle has the worker deliver what a task asks for. The ledger alone decides
+// whether anything is tried again; an error only puts a ticket back that
+// nothing was done with.
+func (s *Servers) handle(shard string, task *asynq.Task) error {
 	ticket, err := readTaskID(string(task.Payload()))
 	if err != nil {
 		return nil // not ours; the reconciler would have sent ours again
@@ -122,20 +128,58 @@ func (s *Servers) handle(ctx context.Context, shard string, task *asynq.Task, w 
 	defer s.held.hold(shard, taskID(ticket))()
 	// First: a worker that may begin nothing must take nothing out of the queue
 	// that it has no slot for.
-	if !w.Ready(ctx, passOnAfter) {
-		s.queue.passOn(ctx, shard, task)
-		w.Ready(ctx, keptAfter)
+	if !s.worker.Ready(s.ctx, passOnAfter) {
+		s.queue.passOn(s.ctx, shard, task)
+		s.worker.Ready(s.ctx, keptAfter)
 	}
-	if ctx.Err() != nil {
+	if s.ctx.Err() != nil {
 		return errStopping
 	}
 	partner, share := task.Headers()[partnerHeader], s.shares[shard]
 	if err := share.take(partner, string(task.Payload()), time.Now()); err != nil {
 		return err
 	}
-	defer func() { s.queue.bringBack(shard, share.leave(partner, time.Now())) }()
-	w.Deliver(ctx, ticket)
+	defer s.leave(shard, partner)
+	if share.free.Acquire(s.taking, 1) != nil {
+		return errStopping
+	}
+	defer share.free.Release(1)
+	s.worker.Deliver(s.ctx, ticket)
 	return nil
+}
+
+// leave gives a slot of the partner up, to what was set aside for want of it.
+func (s *Servers) leave(shard, partner string) {
+	s.queue.bringBack(shard, s.shares[shard].leave(partner, time.Now()))
+}
+
+// Begin implements delivery.Slots. If the process dies the reconciler finds
+// that the queue does not know the ticket.
+func (s *Servers) Begin(t delivery.Ticket) bool {
+	shard := s.queue.ShardOf(t.EndpointID)
+	share := s.shares[shard]
+	if !s.worker.Ready(s.ctx, 0) || !share.takeFree(t.PartnerCode, time.Now()) {
+		return false
+	}
+	go func() {
+		defer s.leave(shard, t.PartnerCode)
+		defer share.free.Release(1)
+		defer func() {
+			if fault := recover(); fault != nil { // the reconciler finds the delivery
+				s.queue.log.Error("a delivery panicked", "delivery", t.DeliveryID, "panic", fault, "stack", string(debug.Stack()))
+			}
+		}()
+		s.worker.Deliver(s.ctx, t)
+	}()
+	return true
+}
+
+// Busy is how many slots are in use or waited for.
+func (s *Servers) Busy() (n int) {
+	for _, share := range s.shares {
+		n += share.busy()
+	}
+	return n
 }
 
 // bringBack has tasks that were set aside fetched again at once. One that is
@@ -170,6 +214,7 @@ func (s *Servers) Stop() {
 	for _, server := range s.servers {
 		server.Stop()
 	}
+	s.stop()
 	for shard, share := range s.shares {
 		s.queue.bringBack(shard, share.close())
 	}

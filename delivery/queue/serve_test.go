@@ -209,6 +209,9 @@ func (b *barred) Ready(ctx context.Context, limit time.Duration) bool {
 		b.taken.Add(1)
 		return false
 	}
+	if limit == 0 {
+		return false
+	}
 	<-ctx.Done()
 	return false
 }

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"ledgerhook/delivery"
 )
 
@@ -13,6 +15,7 @@ import (
 // slot, and brought back when its partner gives one up.
 type shares struct {
 	slots int
+	free  *semaphore.Weighted // slots that nobody is at work in
 
 	mu     sync.Mutex
 	closed bool
@@ -33,7 +36,7 @@ type wish struct {
 const wantedFor = delivery.MaxTimeout
 
 func newShares(slots int) *shares {
-	return &shares{slots: slots, held: map[string]int{}, aside: map[string]map[string]bool{}}
+	return &shares{slots: slots, free: semaphore.NewWeighted(int64(slots)), held: map[string]int{}, aside: map[string]map[string]bool{}}
 }
 
 // take gives the partner a slot for a task. Else it says why not, and the task
@@ -45,10 +48,7 @@ func (s *shares) take(partner, task string, now time.Time) error {
 	if s.closed {
 		return errStopping
 	}
-	if s.last.partner != partner {
-		s.other = s.last
-	}
-	s.last = wish{partner, now}
+	s.wants(partner, now)
 	if s.room(partner, now) < 1 {
 		if s.aside[partner] == nil {
 			s.aside[partner] = map[string]bool{}
@@ -62,6 +62,41 @@ func (s *shares) take(partner, task string, now time.Time) error {
 	s.drop(partner, task)
 	s.held[partner]++
 	return nil
+}
+
+// takeFree gives the partner a slot for a ticket that is not in the queue, if
+// one is free at once, and reports whether it did. Tickets from the queue that
+// wait for a slot come first.
+func (s *shares) takeFree(partner string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.wants(partner, now)
+	if s.room(partner, now) < 1 || !s.free.TryAcquire(1) {
+		return false
+	}
+	s.held[partner]++
+	return true
+}
+
+// wants notes that the partner wants a slot.
+func (s *shares) wants(partner string, now time.Time) {
+	if s.last.partner != partner {
+		s.other = s.last
+	}
+	s.last = wish{partner, now}
+}
+
+// busy is how many slots are given.
+func (s *shares) busy() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, held := range s.held {
+		n += held
+	}
+	return n
 }
 
 // room is how many more slots the partner may hold at now.

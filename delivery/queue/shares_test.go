@@ -180,3 +180,89 @@ func TestATicketOfAClockThatWasAheadIsLost(t *testing.T) {
 		t.Errorf("%v are lost, want the one that no clock of now gave its time", found)
 	}
 }
+
+func TestADirectTicketTakesAFreeSlotPastTheQueue(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		const perShard = 8
+		b := newBlocked(t)
+		s := serve(t, q, perShard*len(q.Shards()), b.handle)
+		begun := 0
+		for _, partner := range []string{"one", "two", "three", "four", "five"} {
+			for range perShard {
+				if s.Begin(of(partner)) {
+					begun++
+				}
+			}
+		}
+		if begun != perShard {
+			t.Fatalf("%d tickets began in %d slots", begun, perShard)
+		}
+		for range begun {
+			receive(t, "what began is handled", b.began)
+		}
+		if n := s.Busy(); n != perShard {
+			t.Errorf("%d slots are in use, want %d", n, perShard)
+		}
+		waiting := of("six")
+		enqueue(t, q, waiting)
+		eventually(t, "the queue's ticket waits for a slot", func() bool { return s.Busy() == perShard+1 })
+		b.release()
+		if got := receive(t, "the queue's ticket is handled", b.began); got.DeliveryID != waiting.DeliveryID {
+			t.Errorf("%s was handled, want %s", got.DeliveryID, waiting.DeliveryID)
+		}
+		eventually(t, "all slots are free", func() bool { return s.Busy() == 0 })
+		if _, top := b.counts(); top > perShard {
+			t.Errorf("%d were handled at once in %d slots", top, perShard)
+		}
+		if !s.Begin(of("six")) {
+			t.Error("a ticket did not begin in a free slot")
+		}
+	})
+}
+
+func TestADirectTicketTakesNoMoreThanItsPartnersShare(t *testing.T) {
+	t.Parallel()
+	s, now := newShares(16), time.Now()
+	if !s.takeFree("other", now) {
+		t.Fatal("the first ticket finds no slot")
+	}
+	n := 0
+	for s.takeFree("greedy", now) {
+		n++
+	}
+	if n != 4 {
+		t.Errorf("a partner beside another one began %d of 16, want a quarter", n)
+	}
+	if again := s.leave("greedy", now); len(again) != 0 {
+		t.Errorf("%d tickets come back that were never in the queue", len(again))
+	}
+}
+
+func TestAWorkerThatStopsOrMayNotBeginTakesNoDirectTicket(t *testing.T) {
+	t.Parallel()
+	server := queuetest.Start(t)
+	cutOff := &barred{t: t}
+	s, err := open(t, server.URL).Serve(t.Context(), 8, cutOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	if s.Begin(of("one")) {
+		t.Error("a worker that cannot reach the ledger began a delivery")
+	}
+	b := newBlocked(t)
+	stopping := serve(t, open(t, server.URL), 8, b.handle)
+	stopping.Stop()
+	if stopping.Begin(of("one")) {
+		t.Error("a stopping worker began a delivery")
+	}
+}
+
+func TestADirectDeliveryThatPanicsEndsAlone(t *testing.T) {
+	t.Parallel()
+	s := serve(t, open(t, queuetest.Start(t).URL), 4, func(context.Context, delivery.Ticket) { panic("a mistake of ours") })
+	if !s.Begin(of("one")) {
+		t.Fatal("the ticket did not begin")
+	}
+	eventually(t, "its slot is free again", func() bool { return s.Busy() == 0 })
+}
