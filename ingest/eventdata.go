@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,7 +37,7 @@ func readEvent(webhookType string, data json.RawMessage) (parsed, error) {
 		return parsed{}, webhook.Invalid("/data", "must be valid JSON in UTF-8")
 	}
 	var r dataReader
-	values := r.object("/data", data, about.Fields)
+	values := r.object("/data", trimSpace(data), about.Fields)
 	if err := r.err(); err != nil {
 		return parsed{}, err
 	}
@@ -132,23 +131,18 @@ func (r *dataReader) object(at string, raw json.RawMessage, fields []webhook.Fie
 // members cuts an object into its members; ok is false if raw is none. Of
 // members with the same name, which are a problem, the first is kept.
 func (r *dataReader) members(at string, raw json.RawMessage) (given map[string]json.RawMessage, ok bool) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+	if raw[0] != '{' {
 		return nil, false
 	}
-	given = map[string]json.RawMessage{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		name, isName := token.(string)
-		var value json.RawMessage
-		if err != nil || !isName || decoder.Decode(&value) != nil {
-			return nil, false
-		}
+	parts := partsOf(raw)
+	given = make(map[string]json.RawMessage, len(parts)/2)
+	for i := 0; i < len(parts); i += 2 {
+		name := decoded(parts[i])
 		if _, twice := given[name]; twice {
 			r.problem(at+"/"+pointerName(name), "must not be given twice")
 			continue
 		}
-		given[name] = value
+		given[name] = parts[i+1]
 	}
 	return given, true
 }
@@ -205,11 +199,11 @@ func (r *dataReader) value(at string, raw json.RawMessage, f webhook.Field) any 
 
 // list reads an array of objects.
 func (r *dataReader) list(at string, raw json.RawMessage, fields []webhook.Field) any {
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
+	if raw[0] != '[' {
 		r.problem(at, "must be an array of objects")
 		return nil
 	}
+	items := partsOf(raw)
 	values := make([]any, len(items))
 	for i, item := range items {
 		values[i] = r.object(fmt.Sprintf("%s/%d", at, i), item, fields)

@@ -83,8 +83,16 @@ func unquote(raw json.RawMessage) (text string, ok bool) {
 			return "", false
 		}
 	}
-	err := json.Unmarshal(raw, &text)
-	return text, err == nil
+	return decoded(raw), true
+}
+
+// decoded is what a JSON string says.
+func decoded(raw json.RawMessage) (text string) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	_ = json.Unmarshal(raw, &text) // known to be JSON
+	return text
 }
 
 // holdsCardNumber reports whether text holds 12 digits of any script in a row,
