@@ -407,8 +407,8 @@ func (l *life) end(t *rapid.T) {
 	must(t, l.AdoptHomeless(t.Context()))
 	l.crash(t)
 	for idle := 0; idle < 3; idle++ {
-		for tickets := l.Tickets(); len(tickets) > 0; tickets = l.Tickets() {
-			idle = 0
+		for tickets := append(l.queue, l.Tickets()...); len(tickets) > 0; tickets = l.Tickets() {
+			l.queue, idle = nil, 0
 			for _, ticket := range tickets {
 				job, claimed, err := l.Claim(t.Context(), ticket, worker)
 				must(t, err)
