@@ -44,7 +44,7 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 	if err != nil {
 		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
 	}
-	l.prepares = config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement // unless the address says otherwise
+	prepares := config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement // unless the address says otherwise
 	// What pages read is planned with its values, so that a look-up by id opens
 	// one partition.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -58,6 +58,7 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 		forChange: " FOR NO KEY UPDATE",
 		forStay:   " FOR KEY SHARE",
 		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		prepares:  prepares,
 	}
 	l.openPools(*config)
 	return nil

@@ -111,6 +111,15 @@ func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx 
 	})
 }
 
+// Prepared are the statements that the session of the latest transaction of
+// the delivery path knows, and how many runs of them were planned, with their
+// values or without.
+func (l *Ledger) Prepared(ctx context.Context) (statements, planned, unplanned int, err error) {
+	err = l.write.QueryRowContext(ctx, "SELECT COUNT(*), SUM(custom_plans), SUM(generic_plans) FROM pg_prepared_statements").
+		Scan(&statements, &planned, &unplanned)
+	return statements, planned, unplanned, err
+}
+
 // Statement is a statement as the ledger sent it.
 type Statement struct {
 	SQL  string

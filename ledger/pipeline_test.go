@@ -41,3 +41,23 @@ func TestALoneDeliveryTakesFewRoundTrips(t *testing.T) {
 	}
 	deliver(11)
 }
+
+// Planning a statement takes PostgreSQL as long as running it.
+func TestTheDeliveryPathPlansAStatementOnceASession(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	for range 8 {
+		store(t, b, ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"))
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+	}
+	statements, planned, unplanned, err := b.Prepared(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d statements ran %d times", statements, unplanned)
+	if planned > 0 || statements < 10 || unplanned < 2*statements {
+		t.Errorf("of %d prepared statements, %d runs were planned with their values and %d were not", statements, planned, unplanned)
+	}
+}
