@@ -294,35 +294,34 @@ func (b *batch) takeKeys(ctx context.Context) error {
 // life cycle does not know, and makes a repeated status without a key of its
 // own a duplicate.
 func (b *batch) takeObjects(ctx context.Context) error {
-	objects := map[object]bool{}
+	first := map[object]latest{}
 	for _, op := range b.fresh() {
-		if !op.append.Event.Test {
-			objects[op.append.object()] = true
+		a := op.append
+		if _, known := first[a.object()]; !known && !a.Event.Test {
+			first[a.object()] = latest{a.Event.Status, a.Event.ID}
 		}
 	}
-	if len(objects) == 0 {
+	if len(first) == 0 {
 		return nil
 	}
-	sorted := slices.SortedFunc(maps.Keys(objects), compareObjects)
-	key := func(i int) []any { return []any{sorted[i].partner, string(sorted[i].typ), sorted[i].id} }
-	type latest struct{ status, eventID string }
-	have := map[object]latest{}
-	// One statement makes what is new and locks and reads what is known.
-	t := b.text().add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
-	t.values(len(sorted), func(i int) []any { return append(key(i), "", "", micros(b.now)) })
-	t.add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
+	// One statement makes what is new, with its first status, and locks and
+	// reads what is known.
+	have, stored := map[object]latest{}, map[object]latest{}
+	t := b.putObjects(first).add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
 		RETURNING partner_code, webhook_type, object_id, status, event_id`)
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var o object
 		var l latest
 		err := rows.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
-		have[o] = l
+		have[o], stored[o] = l, l
+		if l == first[o] { // it is new
+			have[o] = latest{}
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	changed := map[object]bool{}
 	told := map[string]string{} // by the event that repeats a status: the one that reported it
 	for _, op := range b.fresh() {
 		a := op.append
@@ -341,21 +340,31 @@ func (b *batch) takeObjects(ctx context.Context) error {
 		// An order's life cycle is ours, and begins before its first event.
 		a.Event.Unexpected = op.order == nil && !webhook.Expected(a.Event.Type, was.status, a.Event.Status)
 		have[a.object()] = latest{a.Event.Status, a.Event.ID}
-		changed[a.object()] = true
 	}
 	for _, op := range b.live() { // the same key again in this batch
 		if first := told[op.append.result.EventID]; first != "" {
 			op.append.result.EventID = first
 		}
 	}
-	if len(changed) == 0 {
+	maps.DeleteFunc(have, func(o object, l latest) bool { return l == stored[o] })
+	if len(have) == 0 {
 		return nil
 	}
-	sorted = slices.SortedFunc(maps.Keys(changed), compareObjects)
-	t = b.text().add("UPDATE objects SET status = v.column4, event_id = v.column5, updated_at = ? FROM ", micros(b.now))
-	t.table(len(sorted), func(i int) []any { return append(key(i), have[sorted[i]].status, have[sorted[i]].eventID) })
-	return b.later(ctx, t.add(` WHERE objects.partner_code = v.column1 AND objects.webhook_type = v.column2
-		AND objects.object_id = v.column3`))
+	return b.later(ctx, b.putObjects(have).add(` ON CONFLICT (partner_code, webhook_type, object_id)
+		DO UPDATE SET status = excluded.status, event_id = excluded.event_id`))
+}
+
+// latest is the last status of an object, and the event that reported it.
+type latest struct{ status, eventID string }
+
+// putObjects begins a statement that inserts objects, in order.
+func (b *batch) putObjects(objects map[object]latest) *text {
+	sorted := slices.SortedFunc(maps.Keys(objects), compareObjects)
+	t := b.text().add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
+	return t.values(len(sorted), func(i int) []any {
+		o := sorted[i]
+		return []any{o.partner, string(o.typ), o.id, objects[o].status, objects[o].eventID, micros(b.now)}
+	})
 }
 
 // pointKey makes the key of a repeated status answer with the event that
@@ -379,7 +388,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 	}
 	ids := slices.Sorted(maps.Keys(answers))
 	t := b.text().add("SELECT id, filtered, unexpected FROM events WHERE ")
-	err := in(t, "id", ids).query(ctx, b.tx, func(rows row) error {
+	err := byID(t, "events", ids).query(ctx, b.tx, func(rows row) error {
 		var id string
 		var filtered, unexpected bool
 		err := rows.Scan(&id, &filtered, &unexpected)

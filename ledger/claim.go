@@ -59,18 +59,34 @@ func (b *batch) claim(ctx context.Context) error {
 		}
 	}
 	ids := slices.Sorted(maps.Keys(wanted))
-	t := b.text().add(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM `, micros(b.now))
+	err := b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
+		return b.take(ctx, table, ids, wanted)
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.readNow(ctx); err != nil {
+		return err
+	}
+	if err := b.handBack(ctx, ids, wanted); err != nil {
+		return err
+	}
+	return b.completeJobs(ctx, wanted)
+}
+
+// take moves those of one day's tickets, until readNow returns.
+func (b *batch) take(ctx context.Context, table string, ids []string, wanted map[string]*claimOp) error {
+	t := b.text().add("UPDATE "+table+" AS d SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM ", micros(b.now))
 	t.table(len(ids), func(i int) []any {
 		c := wanted[ids[i]]
 		return []any{c.DeliveryID, c.Generation, c.workerID}
 	})
-	// The bounds let PostgreSQL leave other days' partitions alone.
-	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
-		AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = deliveries.endpoint_id
+	joinID(t.add(" WHERE "), table, ids).add(` AND generation = v.column2 AND state = 'queued'
+		AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = d.endpoint_id
 			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled OR w.not_before > ?
-				OR w.breaker <> 'closed' AND w.probe <> deliveries.id)))
-		RETURNING `+deliveryColumns+", next_trigger", ids[0], ids[len(ids)-1], micros(b.now))
-	err := t.query(ctx, b.tx, func(rows row) error {
+				OR w.breaker <> 'closed' AND w.probe <> d.id)))
+		RETURNING `+deliveryColumns+", next_trigger", micros(b.now))
+	return b.laterRead(ctx, t, func(rows row) error {
 		var job delivery.Job
 		if err := rows.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
 			return err
@@ -79,13 +95,6 @@ func (b *batch) claim(ctx context.Context) error {
 		c.job, c.claimed = job, true
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if err := b.handBack(ctx, ids, wanted); err != nil {
-		return err
-	}
-	return b.completeJobs(ctx, wanted)
 }
 
 // handBack prepares the return of those tickets that are current but whose
@@ -96,7 +105,7 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 		return nil
 	}
 	t := b.text().add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
-	return in(t, "id", missed).query(ctx, b.tx, func(rows row) error {
+	return byID(t, "deliveries", missed).query(ctx, b.tx, func(rows row) error {
 		var ticket delivery.Ticket
 		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
 			return err
@@ -203,12 +212,14 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 // readEvents, readClaimed and readSecrets fill maps whose keys say what is
 // wanted, until readNow returns.
 func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
-	t := b.text().add("SELECT " + eventColumns + " FROM events WHERE ")
-	return b.laterRead(ctx, in(t, "id", slices.Sorted(maps.Keys(events))), func(found row) error {
-		var e webhook.Event
-		err := found.Scan(eventFields(&e)...)
-		events[e.ID] = e
-		return err
+	return b.byDay(ctx, "events", webhook.EventPrefix, slices.Sorted(maps.Keys(events)), func(table string, ids []string) error {
+		t := b.text().add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
+		return b.laterRead(ctx, byID(t, table, ids), func(found row) error {
+			var e webhook.Event
+			err := found.Scan(eventFields(&e)...)
+			events[e.ID] = e
+			return err
+		})
 	})
 }
 

@@ -186,7 +186,12 @@ func (d dialect) text() *text { return &text{arrays: d.driver == postgresDriver}
 // statements.
 func (l *Ledger) inBatch(ctx context.Context, do func(tx querier) error) error {
 	if l.driver == postgresDriver {
-		return l.broken(l.write.inPipeline(ctx, do))
+		err := l.write.inPipeline(ctx, do)
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && stale(pg) {
+			l.days.forget()
+		}
+		return l.broken(err)
 	}
 	return l.inTx(ctx, func(tx querier) error { return do(l.batched(tx)) })
 }
@@ -272,14 +277,18 @@ func retryable(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		switch pg.Code {
-		case "40001", "40P01", "55P03", "0A000": // 0A000: a migration has changed what a prepared statement finds
+		case "40001", "40P01", "55P03":
 			return true
 		}
-		return false
+		return stale(pg)
 	}
 	var lite *sqlite.Error
 	return errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_BUSY || lite.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
+
+// stale reports whether the server refuses a statement over what has changed
+// since it was prepared: by a migration, or a day that was dropped.
+func stale(pg *pgconn.PgError) bool { return pg.Code == "0A000" || pg.Code == "42P01" }
 
 // gone reports whether err says that the database is away rather than that a
 // statement or a row is wrong.

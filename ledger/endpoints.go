@@ -125,7 +125,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 		w.waits(lane, 1)
 		return []any{ids[i], w.NextSequence + int64(i), subjects[i].name, lane}
 	})
-	if _, err := t.add(" WHERE id = v.column1 AND id >= ? AND id <= ?", ids[0], ids[len(ids)-1]).exec(ctx, b.tx); err != nil {
+	if _, err := joinID(t.add(" WHERE "), "deliveries", ids).exec(ctx, b.tx); err != nil {
 		return false, err
 	}
 	w.NextSequence += int64(len(ids))

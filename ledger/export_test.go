@@ -111,6 +111,19 @@ func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx 
 	})
 }
 
+// PlanOnce has a transaction planned as one of the delivery path.
+const PlanOnce = planOnce
+
+// Plans are those of a statement that a session has just learned: whether they
+// are outdated so much later, when they are made anew.
+func Plans() (outdated func(since time.Duration) bool) {
+	var p prepared
+	p.known = map[string]bool{}
+	now := time.Now()
+	p.learn("SELECT 1", now)
+	return func(since time.Duration) bool { return p.outdated(now.Add(since)) }
+}
+
 // Prepared are the statements that the session of the latest transaction of
 // the delivery path knows, and how many runs of them were planned, with their
 // values or without.

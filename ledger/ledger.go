@@ -40,6 +40,7 @@ type Ledger struct {
 	unlimited bool // transactions last as long as they take
 
 	horizon *horizon
+	days    *days
 
 	retry          webhook.RetryPolicy
 	deliveriesMade func(t webhook.Type, trigger webhook.Trigger, n int)
@@ -112,7 +113,7 @@ const (
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, unlimited: o.unlimited, unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, days: &days{}, unlimited: o.unlimited, unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"ledgerhook/webhook"
@@ -69,3 +71,115 @@ func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {
 // same table collide even if they say IF NOT EXISTS.
 const lockPartitions = "SET LOCAL lock_timeout = '3s'; " +
 	"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "
+
+// days knows which partitions there are, so that a batch names those that its
+// ids are of: a statement on a whole table is planned for all its days, and
+// locks and opens each of them.
+type days struct {
+	mu    sync.Mutex
+	have  map[string]bool
+	asked time.Time
+}
+
+const (
+	daysAgain = time.Minute // after which a day that was not there is asked for again
+	fewDays   = 3           // that a batch names; of more, one statement does for all
+)
+
+// knows reports whether a partition is there; asked is false if nobody has
+// looked lately.
+func (d *days) knows(name string) (known, asked bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.have[name], time.Since(d.asked) < daysAgain
+}
+
+func (d *days) set(have map[string]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.have, d.asked = have, time.Now()
+}
+
+// forget has the next batch look again: a partition was dropped.
+func (d *days) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.have, d.asked = nil, time.Time{}
+}
+
+// byDay calls do for each part of ids, which are sorted, with the partition of
+// table that holds it, or with the table itself where there is no such or where
+// there would be many.
+func (b *batch) byDay(ctx context.Context, table, prefix string, ids []string, do func(table string, ids []string) error) error {
+	type part struct {
+		table string
+		ids   []string
+	}
+	var parts []part
+	for i, id := range ids {
+		name, err := b.dayOf(ctx, table, prefix, id)
+		if err != nil {
+			return err
+		}
+		if n := len(parts); n > 0 && parts[n-1].table == name {
+			parts[n-1].ids = append(parts[n-1].ids, id)
+		} else {
+			parts = append(parts, part{name, ids[i : i+1 : len(ids)]})
+		}
+	}
+	if len(parts) > fewDays {
+		return do(table, ids)
+	}
+	for _, p := range parts {
+		if err := do(p.table, p.ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byID appends what finds the rows of ids in table, see byDay.
+func byID(t *text, table string, ids []string) *text {
+	if t.arrays && !strings.Contains(table, "_") { // a whole table: of all days, only theirs
+		t.add("id >= ? AND id <= ? AND ", ids[0], ids[len(ids)-1])
+	}
+	return in(t, "id", ids)
+}
+
+// joinID is byID for a statement that joins the ids as v.column1.
+func joinID(t *text, table string, ids []string) *text {
+	t.add("id = v.column1")
+	if !t.arrays {
+		return t
+	}
+	return byID(t.add(" AND "), table, ids)
+}
+
+// dayOf returns the partition of table that holds id.
+func (b *batch) dayOf(ctx context.Context, table, prefix, id string) (string, error) {
+	at := webhook.IDTime(prefix, id)
+	if b.ledger.Embedded() || at.IsZero() {
+		return table, nil
+	}
+	name := table + "_" + at.Format(dayFormat)
+	known, asked := b.ledger.days.knows(name)
+	if !known && !asked {
+		have := map[string]bool{}
+		err := new(text).add("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass)").
+			query(ctx, b.tx, func(rows row) error {
+				var name string
+				err := rows.Scan(&name)
+				have[name] = true
+				return err
+			})
+		if err != nil {
+			return "", err
+		}
+		b.ledger.days.set(have)
+		known = have[name]
+	}
+	if !known {
+		return table, nil
+	}
+	return name, nil
+}

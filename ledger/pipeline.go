@@ -16,10 +16,12 @@ import (
 // whose outcome nobody needs at once goes together with the next one whose
 // outcome somebody does, the first with BEGIN and the last with COMMIT.
 type pipeline struct {
-	conn    *pgx.Conn
-	waiting *pgx.Batch
-	check   []func(pgx.BatchResults) error // what each of the waiting statements came to
-	judged  bool                           // one of the checks is not the server's
+	conn     *pgx.Conn
+	prepared *prepared // see session
+	once     bool      // the server has been told to plan statements once, not each time
+	waiting  *pgx.Batch
+	check    []func(pgx.BatchResults) error // what each of the waiting statements came to
+	judged   bool                           // one of the checks is not the server's
 }
 
 // inPipeline runs do in one transaction of a pipeline, and once more on another
@@ -42,9 +44,12 @@ func (p pool) inPipeline(ctx context.Context, do func(querier) error) error {
 // pipeline runs do in one transaction. With an error, undone reports whether
 // nothing of it can have stayed.
 func (s session) pipeline(ctx context.Context, do func(querier) error) (undone bool, err error) {
-	p := &pipeline{conn: s.Conn.Conn(), waiting: &pgx.Batch{}}
-	p.later(new(text).add(begin))
-	p.later(new(text).add(s.limits))
+	p := &pipeline{conn: s.Conn.Conn(), prepared: s.prepared, waiting: &pgx.Batch{}}
+	p.tell(begin)
+	p.tell(s.limits)
+	if s.prepared != nil && s.prepared.outdated(time.Now()) {
+		p.tell("DISCARD PLANS")
+	}
 	if err = do(p); err == nil {
 		undone, err = p.commit(ctx)
 	} else {
@@ -52,8 +57,66 @@ func (s session) pipeline(ctx context.Context, do func(querier) error) (undone b
 	}
 	if err != nil {
 		p.rollback()
+		p.forget(err)
 	}
 	return undone, err
+}
+
+// prepare has the server learn a statement if the session prepares and it has
+// one text, whatever its rows are.
+func (p *pipeline) prepare(ctx context.Context, t *text) error {
+	if p.prepared == nil || !t.arrays || p.prepared.known[t.String()] {
+		return nil
+	}
+	if len(p.prepared.known) >= knownStatements {
+		if err := p.unlearn(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := p.conn.Prepare(ctx, t.String(), t.String()); err != nil {
+		return err
+	}
+	p.prepared.learn(t.String(), time.Now())
+	return nil
+}
+
+// forget has the session learn its statements anew after an error that may come
+// from what they found when they were prepared and is there no more.
+func (p *pipeline) forget(err error) {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || !stale(pg) || p.prepared == nil || p.conn.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	if err := p.unlearn(ctx); err != nil {
+		_ = p.conn.Close(ctx)
+	}
+}
+
+func (p *pipeline) unlearn(ctx context.Context) error {
+	clear(p.prepared.known)
+	return p.conn.DeallocateAll(ctx)
+}
+
+// queue adds a statement to what is sent next.
+func (p *pipeline) queue(query string, args ...any) {
+	if p.prepared != nil && p.prepared.known[query] != p.once {
+		p.once = !p.once
+		p.tell(map[bool]string{true: planOnce, false: planEach}[p.once])
+	}
+	p.waiting.Queue(query, args...)
+}
+
+// tell adds a statement of which nothing is to be heard but its failure.
+func (p *pipeline) tell(query string) {
+	p.waiting.Queue(query)
+	p.check = append(p.check, succeeds)
+}
+
+func succeeds(results pgx.BatchResults) error {
+	_, err := results.Exec()
+	return err
 }
 
 func (p *pipeline) commit(ctx context.Context) (undone bool, err error) {
@@ -62,7 +125,8 @@ func (p *pipeline) commit(ctx context.Context) (undone bool, err error) {
 			return true, err
 		}
 	}
-	results, err := p.send(ctx, "commit")
+	p.waiting.Queue("commit")
+	results, err := p.sendAll(ctx)
 	if err != nil { // if the server did not refuse a statement, it may have done all of them
 		var pg *pgconn.PgError
 		return errors.As(err, &pg), err
@@ -94,17 +158,21 @@ func (p *pipeline) rollback() {
 }
 
 // later adds a statement to what the next one takes along.
-func (p *pipeline) later(t *text) {
-	p.waiting.Queue(t.String(), t.args...)
-	p.check = append(p.check, func(results pgx.BatchResults) error {
-		_, err := results.Exec()
+func (p *pipeline) later(ctx context.Context, t *text) error {
+	if err := p.prepare(ctx, t); err != nil {
 		return err
-	})
+	}
+	p.queue(t.String(), t.args...)
+	p.check = append(p.check, succeeds)
+	return nil
 }
 
 // laterChanges is later for a statement that must change n rows.
-func (p *pipeline) laterChanges(t *text, n int) {
-	p.waiting.Queue(t.String(), t.args...)
+func (p *pipeline) laterChanges(ctx context.Context, t *text, n int) error {
+	if err := p.prepare(ctx, t); err != nil {
+		return err
+	}
+	p.queue(t.String(), t.args...)
 	p.judged = true
 	p.check = append(p.check, func(results pgx.BatchResults) error {
 		tag, err := results.Exec()
@@ -113,11 +181,15 @@ func (p *pipeline) laterChanges(t *text, n int) {
 		}
 		return changes(tag.RowsAffected(), n)
 	})
+	return nil
 }
 
 // laterRead is later for a statement that finds rows.
-func (p *pipeline) laterRead(t *text, scan func(row) error) {
-	p.waiting.Queue(t.String(), t.args...)
+func (p *pipeline) laterRead(ctx context.Context, t *text, scan func(row) error) error {
+	if err := p.prepare(ctx, t); err != nil {
+		return err
+	}
+	p.queue(t.String(), t.args...)
 	p.judged = true
 	p.check = append(p.check, func(results pgx.BatchResults) error {
 		found, err := results.Query()
@@ -127,6 +199,7 @@ func (p *pipeline) laterRead(t *text, scan func(row) error) {
 		defer found.Close()
 		return each(found, scan)
 	})
+	return nil
 }
 
 // flush sends what waits.
@@ -143,7 +216,7 @@ func (p *pipeline) flush(ctx context.Context) error {
 
 // send sends a statement behind what waits, and reads the outcome of the latter.
 func (p *pipeline) send(ctx context.Context, query string, args ...any) (pgx.BatchResults, error) {
-	p.waiting.Queue(query, args...)
+	p.queue(query, args...)
 	return p.sendAll(ctx)
 }
 
@@ -239,8 +312,7 @@ func (r oneRow) Scan(to ...any) error {
 // latest with the commit.
 func (b *batch) later(ctx context.Context, t *text) error {
 	if p, ok := b.tx.(*pipeline); ok {
-		p.later(t)
-		return nil
+		return p.later(ctx, t)
 	}
 	_, err := t.exec(ctx, b.tx)
 	return err
@@ -249,8 +321,7 @@ func (b *batch) later(ctx context.Context, t *text) error {
 // laterChanges is later for a statement that must change n rows.
 func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
 	if p, ok := b.tx.(*pipeline); ok {
-		p.laterChanges(t, n)
-		return nil
+		return p.laterChanges(ctx, t, n)
 	}
 	changed, err := t.exec(ctx, b.tx)
 	if err != nil {
@@ -263,8 +334,7 @@ func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
 // readNow.
 func (b *batch) laterRead(ctx context.Context, t *text, scan func(row) error) error {
 	if p, ok := b.tx.(*pipeline); ok {
-		p.laterRead(t, scan)
-		return nil
+		return p.laterRead(ctx, t, scan)
 	}
 	return t.query(ctx, b.tx, scan)
 }

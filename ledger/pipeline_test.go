@@ -1,9 +1,20 @@
 package ledger_test
 
 import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
 )
@@ -59,5 +70,128 @@ func TestTheDeliveryPathPlansAStatementOnceASession(t *testing.T) {
 	t.Logf("%d statements ran %d times", statements, unplanned)
 	if planned > 0 || statements < 10 || unplanned < 2*statements {
 		t.Errorf("of %d prepared statements, %d runs were planned with their values and %d were not", statements, planned, unplanned)
+	}
+}
+
+var (
+	onceOnly  = regexp.MustCompile(`unnest\(|= ANY\(`)
+	indexCond = regexp.MustCompile(`Index Cond: .*`)
+)
+
+// A statement that is planned once is planned for tables of any size: it reads
+// by the ids that it is about, on their day alone.
+func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 1)
+	fill(t, b)
+	var mu sync.Mutex
+	statements := map[string]ledger.Statement{}
+	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+		mu.Lock()
+		defer mu.Unlock()
+		statements[s.SQL] = s
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ids := storeMany(t, b, "acme", 2)
+	record(t, b, take(t, b, one(t, b)), ok, delivered)
+	record(t, b, take(t, b, one(t, b)), failed, retryAt(time.Now().Add(time.Hour)))
+
+	plans := 0
+	for sql, text := range planOnce(t, b, statements) {
+		plans++
+		if strings.Contains(text, "Seq Scan") {
+			t.Errorf("a table is read from end to end:\n%s\n%s", sql, text)
+		}
+		if strings.Contains(sql, "LATERAL") { // what waits may be of any day
+			continue
+		}
+		for _, day := range partition.FindAllStringSubmatch(text, -1) {
+			if at := webhook.IDTime(webhook.DeliveryPrefix, ids[0]); day[1] != at.Format("20060102") {
+				t.Errorf("day %s is opened:\n%s\n%s", day[1], sql, text)
+			}
+		}
+		if at := indexCond.FindString(text); strings.Contains(sql, "deliveries_2") && !strings.Contains(at, "ANY") {
+			t.Errorf("deliveries are not read by their ids:\n%s\n%s", sql, text)
+		}
+	}
+	if plans < 12 {
+		t.Errorf("only %d plans were looked at", plans)
+	}
+}
+
+// planOnce asks the planner about every statement that is planned without its values.
+func planOnce(t *testing.T, b *ledgertest.Bench, statements map[string]ledger.Statement) map[string]string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), b.Options.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	plans := map[string]string{}
+	for sql, s := range statements {
+		if !onceOnly.MatchString(sql) {
+			continue
+		}
+		if _, err := conn.Exec(t.Context(), "BEGIN; "+ledger.PlanOnce+"; PREPARE p AS "+sql); err != nil {
+			t.Fatalf("%v in %s", err, sql)
+		}
+		run := "EXPLAIN EXECUTE p ("
+		for i := range s.Args {
+			run += fmt.Sprintf("$%d, ", i+1)
+		}
+		lines, err := conn.Query(t.Context(), strings.TrimSuffix(run, ", ")+")", append([]any{pgx.QueryExecModeSimpleProtocol}, s.Args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := pgx.CollectRows(lines, pgx.RowTo[string])
+		if err != nil {
+			t.Fatalf("%v in %s", err, sql)
+		}
+		plans[sql] = strings.Join(text, "\n")
+		if _, err := conn.Exec(t.Context(), "ROLLBACK; DEALLOCATE p"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return plans
+}
+
+// A day that a batch knew may be dropped, and come again.
+func TestADroppedDayIsForgotten(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.NewFresh(t, "postgres")
+	at := time.Now().UTC().AddDate(0, 0, -20)
+	old := delivery.Ticket{DeliveryID: webhook.TimeBound(webhook.DeliveryPrefix, at), Generation: 1}
+	for range 2 {
+		if err := b.EnsurePartitions(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			refused(t, b, old)
+		}
+		change(t, b, "DROP TABLE deliveries_"+at.Format("20060102"))
+		for range 2 {
+			refused(t, b, old)
+		}
+	}
+}
+
+// A plan is made for tables of the size of that moment: it is used no longer
+// than its statement was known before, and no longer than a minute.
+func TestPlansAreMadeAnewWhileTheirTablesGrow(t *testing.T) {
+	t.Parallel()
+	var made []time.Duration
+	outdated := ledger.Plans()
+	for since := time.Duration(0); since < 5*time.Minute; since += 100 * time.Millisecond {
+		if outdated(since) {
+			made = append(made, since)
+		}
+	}
+	want := []time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second,
+		64 * time.Second, 124 * time.Second, 184 * time.Second, 244 * time.Second}
+	if !slices.Equal(made, want) {
+		t.Errorf("made anew after %v, want %v", made, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -63,18 +64,24 @@ func (b *batch) record(ctx context.Context) error {
 
 // moveOn gives each delivery its next state, unless its generation has passed.
 func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error {
-	var ordered []*recordOp
-	for _, r := range results {
-		ordered = append(ordered, r)
+	err := b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, slices.Sorted(maps.Keys(results)), func(table string, ids []string) error {
+		return b.moveSome(ctx, table, ids, results)
+	})
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(ordered, func(x, y *recordOp) int { return strings.Compare(x.DeliveryID, y.DeliveryID) })
-	t := b.text().add(`UPDATE deliveries SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
+	return b.readNow(ctx)
+}
+
+// moveSome moves those of one day, until readNow returns.
+func (b *batch) moveSome(ctx context.Context, table string, ids []string, results map[string]*recordOp) error {
+	t := b.text().add("UPDATE "+table+` AS d SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
 		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
 		last_us = v.column12, last_at = ?, attempts = attempts + v.column14, repeats = repeats + v.column14, generation = generation + 1, queued_at = NULL,
 		lane = CASE WHEN replay_of <> '' OR lane = 3 AND v.column13 THEN lane ELSE ? END, next_trigger = ? FROM `, micros(b.now), laneRetry, string(webhook.TriggerRetry))
-	t.table(len(ordered), func(i int) []any {
-		r := ordered[i]
+	t.table(len(ids), func(i int) []any {
+		r := results[ids[i]]
 		state, reason := r.Verdict.State, r.Verdict.Reason
 		w := b.windows[r.EndpointID]
 		if w != nil && w.Removed && state == webhook.Pending {
@@ -92,9 +99,9 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
 			micros(a.StartedAt), a.Phases.Total.Microseconds(), w != nil && w.Ordered, repeats}
 	})
-	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'sending'
-		RETURNING id, trigger, partner_code, subject, lane`, ordered[0].DeliveryID, ordered[len(ordered)-1].DeliveryID)
-	return t.query(ctx, b.tx, func(rows row) error {
+	joinID(t.add(" WHERE "), table, ids).add(` AND generation = v.column2 AND state = 'sending'
+		RETURNING id, trigger, partner_code, subject, lane`)
+	return b.laterRead(ctx, t, func(rows row) error {
 		var id string
 		var read recordOp
 		if err := rows.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane); err != nil {

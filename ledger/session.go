@@ -46,13 +46,19 @@ const (
 	allLimits = limits + ", set_config('statement_timeout', '" + statementLimit + "', true), set_config('lock_timeout', '" + lockLimit + "', true)"
 )
 
+// How a transaction of the delivery path has its statements planned: those that
+// are prepared once, for whatever values, the others with their values.
+const (
+	planOnce = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)"
+	planEach = "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true)"
+)
+
 // connector makes sessions of one configuration.
 type connector struct {
 	driver.Connector
 	limits string
 
-	unprepared *connector   // to use instead behind a pooler; nil: nothing is prepared anyway
-	pooled     *atomic.Bool // that there is one has been seen
+	prepares *atomic.Bool // its sessions prepare statements, as long as no pooler was seen; nil: never
 }
 
 // newConnector lets transactions last as long as they may if unlimited is set,
@@ -76,10 +82,9 @@ func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 // and come again and again: each is prepared once a session and planned once,
 // without its values, which took PostgreSQL as long as running it.
 func newPreparing(config pgx.ConnConfig, unlimited bool) connector {
-	plain := newConnector(config, unlimited)
-	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	c := newConnector(config, unlimited)
-	c.unprepared, c.pooled = &plain, new(atomic.Bool)
+	c.prepares = new(atomic.Bool)
+	c.prepares.Store(true)
 	return c
 }
 
@@ -98,40 +103,34 @@ func withParameters(given map[string]string) map[string]string {
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	if c.unprepared != nil && c.pooled.Load() {
-		return c.unprepared.Connect(ctx)
-	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := session{conn.(*stdlib.Conn), c.limits}
-	if c.unprepared == nil {
+	s := session{Conn: conn.(*stdlib.Conn), limits: c.limits}
+	if c.prepares == nil || !c.prepares.Load() {
 		return s, nil
 	}
-	pooled, err := s.prepare(ctx)
-	if err == nil && !pooled {
-		return s, nil
-	}
-	_ = s.Close()
+	pooled, err := s.pooled(ctx)
 	if err != nil {
+		_ = s.Close()
 		return nil, err
 	}
-	c.pooled.Store(true)
-	return c.unprepared.Connect(ctx)
+	if pooled {
+		c.prepares.Store(false)
+	} else {
+		s.prepared = &prepared{known: map[string]bool{}}
+	}
+	return s, nil
 }
 
-// prepare has the session plan each statement once, whatever its values are,
-// unless a pooler stands between us and the server: it may hand every
-// transaction to another of its sessions, which know no statement of ours. It
-// shows in that the session that answers is not the one that was begun.
-func (s session) prepare(ctx context.Context) (pooled bool, err error) {
+// pooled reports whether a pooler stands between us and the server. It may hand
+// every transaction to another of its sessions, which know no statement of
+// ours. It shows in that the session that answers is not the one that was begun.
+func (s session) pooled(ctx context.Context) (bool, error) {
 	conn, pid := s.Conn.Conn(), uint32(0)
-	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid); err != nil || pid != conn.PgConn().PID() {
-		return err == nil, err
-	}
-	_, err = conn.Exec(ctx, "SET plan_cache_mode = 'force_generic_plan'")
-	return false, err
+	err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid)
+	return pid != conn.PgConn().PID(), err
 }
 
 // session is a connection to PostgreSQL. What it answers with ErrBadConn, the
@@ -139,7 +138,38 @@ func (s session) prepare(ctx context.Context) (pooled bool, err error) {
 // and has changed nothing.
 type session struct {
 	*stdlib.Conn
-	limits string // of its transactions
+	limits   string          // of its transactions
+	prepared *prepared // nil: the server is to learn no statement
+}
+
+// prepared are the statements that a session knows.
+type prepared struct {
+	known   map[string]bool
+	learned time.Time // the newest one
+	planned time.Time // the oldest plan
+}
+
+// knownStatements is how many statements a session knows at most: far more than
+// there are, but their texts change from day to day.
+const knownStatements = 256
+
+// planAge is how long a plan is used at most.
+const planAge = time.Minute
+
+// outdated reports whether plans are to be made anew. They are made for tables
+// of the size of that moment, and on its first morning a day is still empty: so
+// as much later again as a plan was made after its statement came.
+func (p *prepared) outdated(now time.Time) bool {
+	if len(p.known) == 0 || now.Sub(p.planned) < min(max(time.Second, p.planned.Sub(p.learned)), planAge) {
+		return false
+	}
+	p.planned = now
+	return true
+}
+
+func (p *prepared) learn(query string, now time.Time) {
+	p.known[query] = true
+	p.learned, p.planned = now, now
 }
 
 // BeginTx implements driver.ConnBeginTx. The ledger asks for no other kind of

@@ -207,7 +207,18 @@ func sqlType(v any) string {
 	}
 }
 
+// prepare has q learn t if it can.
+func (t *text) prepare(ctx context.Context, q querier) error {
+	if p, ok := q.(*pipeline); ok {
+		return p.prepare(ctx, t)
+	}
+	return nil
+}
+
 func (t *text) exec(ctx context.Context, q querier) (int64, error) {
+	if err := t.prepare(ctx, q); err != nil {
+		return 0, err
+	}
 	result, err := q.ExecContext(ctx, t.String(), t.args...)
 	if err != nil {
 		return 0, err
@@ -220,6 +231,9 @@ var errRow = errors.New("a row of the ledger cannot be read")
 
 // query runs t and calls scan for every row.
 func (t *text) query(ctx context.Context, q querier, scan func(row) error) error {
+	if err := t.prepare(ctx, q); err != nil {
+		return err
+	}
 	rows, err := q.QueryContext(ctx, t.String(), t.args...)
 	if err != nil {
 		return err

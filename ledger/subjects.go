@@ -71,7 +71,10 @@ func (b *batch) unblock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.letGo(ctx, func(t *text) { in(t, "id", heads) }); err != nil {
+		if len(heads) == 0 {
+			continue
+		}
+		if err := b.letGo(ctx, func(t *text) { byID(t, "deliveries", heads) }); err != nil {
 			return err
 		}
 	}
@@ -86,7 +89,9 @@ func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, 
 	err = t.query(ctx, b.tx, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)
-		ids = append(ids, id)
+		if id != "" {
+			ids = append(ids, id)
+		}
 		return err
 	})
 	slices.Sort(ids)

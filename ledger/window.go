@@ -263,9 +263,12 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 	}
 	slices.Sort(ids)
 	now := micros(b.now)
-	t := b.text().add(`UPDATE deliveries SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
-		WHERE due_at IS NOT NULL AND `, now, now)
-	if err := b.laterChanges(ctx, in(t, "id", ids), len(picked)); err != nil {
+	err := b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
+		t := b.text().add("UPDATE "+table+` SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
+			WHERE state = 'pending' AND `, now, now)
+		return b.laterChanges(ctx, byID(t, table, ids), len(ids))
+	})
+	if err != nil {
 		return err
 	}
 	b.tickets = append(b.tickets, picked...)
@@ -337,6 +340,10 @@ func (b *batch) storeWindows(ctx context.Context) error {
 }
 
 func (b *batch) storeSome(ctx context.Context, changed []*window) error {
+	endpoints := make([]string, len(changed))
+	for i, w := range changed {
+		endpoints[i] = w.EndpointID
+	}
 	t := b.text().add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
 		waiting_first = v.column5, waiting_again = v.column6, waiting_blocked = v.column7, admissions = v.column8,
 		next_sequence = v.column9, paused = v.column10, disabled = v.column11, partner_disabled = v.column12,
@@ -355,7 +362,11 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, micros(w.NotBefore), w.RateEvery.Microseconds(),
 			micros(w.RateNext), w.Ordered, w.Adopting, w.Tests, k.Refused}
 	})
-	return b.later(ctx, t.add(" WHERE windows.endpoint_id = v.column1"))
+	t.add(" WHERE windows.endpoint_id = v.column1")
+	if t.arrays {
+		in(t.add(" AND "), "endpoint_id", endpoints)
+	}
+	return b.later(ctx, t)
 }
 
 // wakeUp is when the promoter must look at the window: never while it is
