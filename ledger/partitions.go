@@ -18,10 +18,12 @@ const daysAhead = 7
 const dayFormat = "20060102"
 
 // partitioned names the tables cut by day and the prefix of the ids they are
-// cut by; attempts go with their delivery.
+// cut by; attempts go with their delivery. A delivery is claimed soon after it
+// was stored, often with all the others of its page: with room for each of them
+// that is an update in place, which touches no index.
 var partitioned = []struct{ table, prefix, with string }{
 	{"events", webhook.EventPrefix, ""},
-	{"deliveries", webhook.DeliveryPrefix, " WITH (fillfactor = 80)"},
+	{"deliveries", webhook.DeliveryPrefix, " WITH (fillfactor = 50)"},
 	{"attempts", webhook.DeliveryPrefix, ""},
 }
 
