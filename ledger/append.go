@@ -86,10 +86,26 @@ func (b *batch) openEvents(ctx context.Context) error {
 	if len(b.appends) == 0 {
 		return nil
 	}
+	for _, op := range b.appends {
+		a := op.append
+		a.fresh, a.endpoints, a.homeless, a.result = false, nil, false, delivery.Appended{}
+	}
+	keys, err := b.insertKeys(ctx) // which of them are new is read with the receivers
+	if err != nil {
+		return err
+	}
 	if err := b.findReceivers(ctx); err != nil {
 		return err
 	}
-	if err := b.takeKeys(ctx); err != nil {
+	if len(b.live()) < len(b.appends) { // who was refused has no key
+		if err := b.removeKeys(ctx, keys); err != nil {
+			return err
+		}
+		if keys, err = b.insertKeys(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.takeKeys(ctx, keys); err != nil {
 		return err
 	}
 	if err := b.takeObjects(ctx); err != nil {
@@ -167,7 +183,6 @@ func (b *batch) holdHomeless(ctx context.Context, receivers map[string]*receiver
 func (b *batch) findReceivers(ctx context.Context) error {
 	codes := map[string]bool{}
 	for _, op := range b.appends {
-		op.append.fresh, op.append.endpoints, op.append.homeless, op.append.result = false, nil, false, delivery.Appended{}
 		codes[op.append.Event.PartnerCode] = true
 	}
 	receivers, err := b.readReceivers(ctx, slices.Sorted(maps.Keys(codes)))
@@ -228,45 +243,73 @@ func (b *batch) refuseEarly(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeKeys inserts the batch's idempotency keys in order. A key that is there
-// already, or twice in the batch, makes its event a duplicate or a conflict.
-func (b *batch) takeKeys(ctx context.Context) error {
+// usedKey is what an idempotency key was first used for.
+type usedKey struct {
+	eventID string
+	digest  []byte
+}
+
+// insertKeys inserts the idempotency keys of the live appends in order. It
+// returns, at the next statement that is not put off, those that are new, and
+// for the others nil.
+func (b *batch) insertKeys(ctx context.Context) (map[partnerCodeAndKey]*usedKey, error) {
 	first := map[partnerCodeAndKey]*operation{}
+	have := map[partnerCodeAndKey]*usedKey{}
 	for _, op := range b.live() {
 		if first[op.append.key()] == nil {
 			first[op.append.key()] = op
+			have[op.append.key()] = nil
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(first), compareKeys)
 	if len(keys) == 0 {
-		return nil
+		return have, nil
 	}
 	t := b.text().add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
 	t.values(len(keys), func(i int) []any {
 		a := first[keys[i]].append
 		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
 	})
-	type stored struct {
-		eventID string
-		digest  []byte
-	}
-	have := map[partnerCodeAndKey]stored{}
-	inserted := map[partnerCodeAndKey]bool{}
-	err := t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key").query(ctx, b.tx, func(rows row) error {
+	return have, b.laterRead(ctx, t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(rows row) error {
 		var k partnerCodeAndKey
-		err := rows.Scan(&k.partner, &k.key)
-		inserted[k] = true
-		have[k] = stored{first[k].append.Event.ID, first[k].append.Digest}
-		return err
+		if err := rows.Scan(&k.partner, &k.key); err != nil {
+			return err
+		}
+		have[k] = &usedKey{first[k].append.Event.ID, first[k].append.Digest}
+		return nil
 	})
-	if err != nil {
+}
+
+// removeKeys takes back those that insertKeys inserted.
+func (b *batch) removeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKey) error {
+	for k, s := range have {
+		if s == nil {
+			continue
+		}
+		if _, err := b.tx.ExecContext(ctx, "DELETE FROM idempotency_keys WHERE partner_code = $1 AND key = $2", k.partner, k.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeKeys makes an event a duplicate or a conflict whose key was there already,
+// or is twice in the batch.
+func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKey) error {
+	if err := b.readNow(ctx); err != nil {
 		return err
 	}
-	if known := slices.DeleteFunc(keys, func(k partnerCodeAndKey) bool { return inserted[k] }); len(known) > 0 {
-		t = b.text().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
-		err = t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows row) error {
+	inserted, known := map[partnerCodeAndKey]bool{}, []partnerCodeAndKey(nil)
+	for _, k := range slices.SortedFunc(maps.Keys(have), compareKeys) {
+		if inserted[k] = have[k] != nil; !inserted[k] {
+			known = append(known, k)
+		}
+	}
+	if len(known) > 0 {
+		t := b.text().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
+		err := t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows row) error {
 			var k partnerCodeAndKey
-			var s stored
+			s := &usedKey{}
 			err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
 			have[k] = s
 			return err
@@ -278,6 +321,9 @@ func (b *batch) takeKeys(ctx context.Context) error {
 	for _, op := range b.live() {
 		a := op.append
 		s := have[a.key()]
+		if s == nil { // it was removed at this moment
+			s = &usedKey{}
+		}
 		switch {
 		case !bytes.Equal(s.digest, a.Digest):
 			op.err = webhook.Conflict("the idempotency key was used for other content, by event " + s.eventID)

@@ -171,8 +171,9 @@ type claimedEndpoint struct {
 	epoch   int64
 }
 
-// completeJobs adds event, URL and secrets to what was claimed. What has no
-// event is not handed out; the next batch ends it.
+// completeJobs adds event, URL and secrets to what was claimed, which nobody
+// needs before the commit. What has no event is not handed out; the next batch
+// ends it.
 func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) error {
 	events, endpoints, codes := map[string]webhook.Event{}, map[string]claimedEndpoint{}, map[string][]delivery.SealedSecret{}
 	for _, c := range wanted {
@@ -190,9 +191,11 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 			return read
 		}
 	}
-	if err := b.readNow(ctx); err != nil {
-		return err
-	}
+	b.committed = append(b.committed, func() { b.complete(wanted, events, endpoints, codes) })
+	return nil
+}
+
+func (b *batch) complete(wanted map[string]*claimOp, events map[string]webhook.Event, endpoints map[string]claimedEndpoint, codes map[string][]delivery.SealedSecret) {
 	for _, c := range wanted {
 		if !c.claimed {
 			continue
@@ -206,15 +209,14 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 		c.job.Event, c.job.Secrets = events[d.EventID], codes[d.PartnerCode]
 		c.job.URL, c.job.AckMode, c.job.Timeout, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.timeout, e.headers, e.epoch
 	}
-	return nil
 }
 
 // readEvents, readClaimed and readSecrets fill maps whose keys say what is
-// wanted, until readNow returns.
+// wanted, until the commit.
 func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
 	return b.byDay(ctx, "events", webhook.EventPrefix, slices.Sorted(maps.Keys(events)), func(table string, ids []string) error {
 		t := b.text().add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
-		return b.laterRead(ctx, byID(t, table, ids), func(found row) error {
+		return b.lastRead(ctx, byID(t, table, ids), func(found row) error {
 			var e webhook.Event
 			err := found.Scan(eventFields(&e)...)
 			events[e.ID] = e
@@ -225,7 +227,7 @@ func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event)
 
 func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEndpoint) error {
 	t := b.text().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
-	return b.laterRead(ctx, in(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found row) error {
+	return b.lastRead(ctx, in(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found row) error {
 		var id string
 		var e claimedEndpoint
 		err := found.Scan(&id, &e.url, &e.ackMode, microsColumn{&e.timeout}, &e.headers, &e.epoch)
@@ -237,7 +239,7 @@ func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEnd
 func (b *batch) readSecrets(ctx context.Context, codes map[string][]delivery.SealedSecret) error {
 	t := b.text().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
 	in(t, "partner_code", slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
-	return b.laterRead(ctx, t, func(found row) error {
+	return b.lastRead(ctx, t, func(found row) error {
 		var s partners.Secret
 		if err := found.Scan(secretFields(&s)...); err != nil {
 			return err

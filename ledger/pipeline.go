@@ -190,7 +190,6 @@ func (p *pipeline) laterRead(ctx context.Context, t *text, scan func(row) error)
 		return err
 	}
 	p.queue(t.String(), t.args...)
-	p.judged = true
 	p.check = append(p.check, func(results pgx.BatchResults) error {
 		found, err := results.Query()
 		if err != nil {
@@ -333,6 +332,16 @@ func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
 // laterRead calls scan for every row that t finds, at the latest at the next
 // readNow.
 func (b *batch) laterRead(ctx context.Context, t *text, scan func(row) error) error {
+	if p, ok := b.tx.(*pipeline); ok {
+		p.judged = true
+		return p.laterRead(ctx, t, scan)
+	}
+	return t.query(ctx, b.tx, scan)
+}
+
+// lastRead is laterRead for what nothing in the batch depends on: it may be read
+// with the commit. An error of scan then fails what is committed.
+func (b *batch) lastRead(ctx context.Context, t *text, scan func(row) error) error {
 	if p, ok := b.tx.(*pipeline); ok {
 		return p.laterRead(ctx, t, scan)
 	}

@@ -50,7 +50,7 @@ func TestALoneDeliveryTakesFewRoundTrips(t *testing.T) {
 	for range 8 { // each connection prepares its statements once
 		deliver(1000)
 	}
-	deliver(11)
+	deliver(8)
 }
 
 // Planning a statement takes PostgreSQL as long as running it.
@@ -194,4 +194,58 @@ func TestPlansAreMadeAnewWhileTheirTablesGrow(t *testing.T) {
 	if !slices.Equal(made, want) {
 		t.Errorf("made anew after %v, want %v", made, want)
 	}
+}
+
+// However many deliveries gather in a batch, it makes the same few statements.
+func TestABusyBatchMakesFewStatements(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	for i := range 4 {
+		b.Partner(t, fmt.Sprint("acme-", i))
+		b.Endpoint(t, fmt.Sprint("acme-", i), 64)
+	}
+	var statements atomic.Int32
+	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+		if onceOnly.MatchString(s.SQL) { // whatever begins and ends a transaction aside
+			statements.Add(1)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	together := func(n int, do func(i int) error) int {
+		t.Helper()
+		statements.Store(0)
+		var wg sync.WaitGroup
+		b.TogetherIn(n, func() {
+			for i := range n {
+				wg.Go(func() {
+					if err := do(i); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+		wg.Wait()
+		return int(statements.Load())
+	}
+	for _, n := range []int{8, 16, 32} { // windows have grown to so much
+		appended := together(n, func(i int) error {
+			_, err := b.Append(t.Context(), ledgertest.NewEvent(fmt.Sprint("acme-", i%4), webhook.NewID("tp_"), "Pending"))
+			return err
+		})
+		tickets, jobs := b.Tickets(), make([]delivery.Job, n)
+		if len(tickets) != n {
+			t.Fatalf("%d of %d deliveries have a slot", len(tickets), n)
+		}
+		claimed := together(n, func(i int) (err error) {
+			jobs[i], _, err = b.Claim(t.Context(), tickets[i], worker)
+			return err
+		})
+		recorded := together(n, func(i int) error { return tryRecord(t, b.Ledger, result(jobs[i], ok, delivered)) })
+		t.Logf("%d deliveries took %d + %d + %d statements, %.2f each", n, appended, claimed, recorded, float64(appended+claimed+recorded)/float64(n))
+		if appended > 9 || claimed > 4 || recorded > 6 {
+			t.Errorf("%d deliveries took %d statements to append, of at most 9; %d to claim, of 4; %d to record, of 6", n, appended, claimed, recorded)
+		}
+	}
+	b.CheckWindows(t)
 }

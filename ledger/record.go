@@ -75,39 +75,43 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 
 // moveSome moves those of one day, until readNow returns.
 func (b *batch) moveSome(ctx context.Context, table string, ids []string, results map[string]*recordOp) error {
-	t := b.text().add("UPDATE "+table+` AS d SET state = v.column3, due_at = NULLIF(v.column4, -1), finished_at = v.column5,
-		reason = v.column6, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
+	// In flight when its endpoint went: no retry. The windows are locked by the
+	// statement before this one, whose rows nobody has read yet.
+	t := b.text().add("UPDATE "+table+` AS d SET state = CASE WHEN v.gone THEN 'cancelled' ELSE v.column3 END,
+		due_at = CASE WHEN v.gone THEN NULL ELSE NULLIF(v.column4, -1) END, finished_at = CASE WHEN v.gone THEN ? ELSE v.column5 END,
+		reason = CASE WHEN v.gone THEN ? ELSE v.column6 END, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
-		last_us = v.column12, last_at = ?, attempts = attempts + v.column14, repeats = repeats + v.column14, generation = generation + 1, queued_at = NULL,
-		lane = CASE WHEN replay_of <> '' OR lane = 3 AND v.column13 THEN lane ELSE ? END, next_trigger = ? FROM `, micros(b.now), laneRetry, string(webhook.TriggerRetry))
+		last_us = v.column12, last_at = ?, attempts = attempts + v.column13, repeats = repeats + v.column13, generation = generation + 1, queued_at = NULL,
+		lane = CASE WHEN replay_of <> '' OR lane = 3 AND v.ordered THEN lane ELSE ? END, next_trigger = ?
+		FROM (SELECT v.*, COALESCE(w.removed AND v.column3 = 'pending', FALSE) AS gone, COALESCE(w.ordered, FALSE) AS ordered FROM `,
+		micros(b.now), reasonRemoved, micros(b.now), laneRetry, string(webhook.TriggerRetry))
 	t.table(len(ids), func(i int) []any {
 		r := results[ids[i]]
-		state, reason := r.Verdict.State, r.Verdict.Reason
-		w := b.windows[r.EndpointID]
-		if w != nil && w.Removed && state == webhook.Pending {
-			state, reason = webhook.Cancelled, reasonRemoved // in flight when its endpoint went: no retry
-			r.Verdict = delivery.Verdict{State: state, Reason: reason}
-		}
-		due, finished := int64(-1), micros(b.now)
-		if state == webhook.Pending {
+		reason, due, finished := r.Verdict.Reason, int64(-1), micros(b.now)
+		if r.Verdict.State == webhook.Pending {
 			due, finished, reason = micros(r.Verdict.NextAt), 0, ""
 		}
 		a, repeats := r.Attempt, 0
 		if r.Lost != nil {
 			repeats = 1
 		}
-		return []any{r.DeliveryID, r.Generation, string(state), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
-			micros(a.StartedAt), a.Phases.Total.Microseconds(), w != nil && w.Ordered, repeats}
+		return []any{r.DeliveryID, r.Generation, string(r.Verdict.State), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
+			micros(a.StartedAt), a.Phases.Total.Microseconds(), repeats, r.EndpointID}
 	})
+	t.add(" LEFT JOIN windows w ON w.endpoint_id = v.column14) AS v")
 	joinID(t.add(" WHERE "), table, ids).add(` AND generation = v.column2 AND state = 'sending'
-		RETURNING id, trigger, partner_code, subject, lane`)
+		RETURNING id, trigger, partner_code, subject, lane, state`)
 	return b.laterRead(ctx, t, func(rows row) error {
 		var id string
 		var read recordOp
-		if err := rows.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane); err != nil {
+		var state webhook.State
+		if err := rows.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane, &state); err != nil {
 			return err
 		}
 		r := results[id]
+		if state != r.Verdict.State {
+			r.Verdict = delivery.Verdict{State: state, Reason: reasonRemoved}
+		}
 		r.counted, r.trigger, r.partner, r.subject, r.lane = true, read.trigger, read.partner, read.subject, read.lane
 		return nil
 	})

@@ -138,7 +138,7 @@ func (s session) pooled(ctx context.Context) (bool, error) {
 // and has changed nothing.
 type session struct {
 	*stdlib.Conn
-	limits   string          // of its transactions
+	limits   string    // of its transactions
 	prepared *prepared // nil: the server is to learn no statement
 }
 

@@ -70,7 +70,7 @@ func (b *batch) lockWindows(ctx context.Context) error {
 	}
 	t := b.text().add("SELECT " + windowColumns + " FROM windows w WHERE ")
 	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
-	return t.query(ctx, b.tx, func(rows row) error {
+	err := b.laterRead(ctx, t, func(rows row) error {
 		w := &window{}
 		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
 			return err
@@ -81,6 +81,10 @@ func (b *batch) lockWindows(ctx context.Context) error {
 		b.windows[w.EndpointID] = w
 		return nil
 	})
+	if err != nil || len(b.records) > 0 { // which are read with them
+		return err
+	}
+	return b.readNow(ctx)
 }
 
 // window returns the locked row of an endpoint.

@@ -256,6 +256,9 @@ func (w *writer) transact(ops []*operation) error {
 	if err != nil {
 		return err
 	}
+	for _, do := range b.committed {
+		do()
+	}
 	w.followUp = append(w.followUp, b.followUp...)
 	for k, n := range b.made {
 		w.ledger.deliveriesMade(k.typ, k.trigger, n)
@@ -296,6 +299,8 @@ type batch struct {
 	notes    []partners.AuditEntry
 	tickets  []delivery.Ticket
 	followUp []*operation
+
+	committed []func() // what is left to do then
 }
 
 // text begins a statement of the batch.
