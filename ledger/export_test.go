@@ -112,7 +112,7 @@ func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx 
 }
 
 // PlanOnce has a transaction planned as one of the delivery path.
-const PlanOnce = planOnce
+const PlanOnce = "SELECT " + planOnce
 
 // Plans are those of a statement that a session has just learned: whether they
 // are outdated so much later, when they are made anew.

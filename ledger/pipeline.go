@@ -45,15 +45,11 @@ func (p pool) inPipeline(ctx context.Context, do func(querier) error) error {
 // nothing of it can have stayed.
 func (s session) pipeline(ctx context.Context, do func(querier) error) (undone bool, err error) {
 	p := &pipeline{conn: s.Conn.Conn(), prepared: s.prepared, waiting: &pgx.Batch{}}
-	p.tell(begin)
-	p.tell(s.limits)
-	if s.prepared != nil && s.prepared.outdated(time.Now()) {
-		p.tell("DISCARD PLANS")
-	}
-	if err = do(p); err == nil {
-		undone, err = p.commit(ctx)
-	} else {
-		undone = true
+	undone = true
+	if err = p.begin(ctx, s.limits); err == nil {
+		if err = do(p); err == nil {
+			undone, err = p.commit(ctx)
+		}
 	}
 	if err != nil {
 		p.rollback()
@@ -62,10 +58,36 @@ func (s session) pipeline(ctx context.Context, do func(querier) error) (undone b
 	return undone, err
 }
 
+// begin puts off the statements that every transaction begins with.
+func (p *pipeline) begin(ctx context.Context, limits string) error {
+	p.tell(begin)
+	if p.prepared == nil {
+		p.tell(limits)
+		return nil
+	}
+	settings := limits + ", " + planOnce
+	if err := p.learn(ctx, settings); err != nil {
+		return err
+	}
+	p.tell(settings)
+	p.once = true
+	if p.prepared.outdated(time.Now()) {
+		p.tell("DISCARD PLANS")
+	}
+	return nil
+}
+
 // prepare has the server learn a statement if the session prepares and it has
 // one text, whatever its rows are.
 func (p *pipeline) prepare(ctx context.Context, t *text) error {
-	if p.prepared == nil || !t.arrays || p.prepared.known[t.String()] {
+	if p.prepared == nil || !t.arrays {
+		return nil
+	}
+	return p.learn(ctx, t.String())
+}
+
+func (p *pipeline) learn(ctx context.Context, query string) error {
+	if p.prepared.known[query] {
 		return nil
 	}
 	if len(p.prepared.known) >= knownStatements {
@@ -73,10 +95,10 @@ func (p *pipeline) prepare(ctx context.Context, t *text) error {
 			return err
 		}
 	}
-	if _, err := p.conn.Prepare(ctx, t.String(), t.String()); err != nil {
+	if _, err := p.conn.Prepare(ctx, query, query); err != nil {
 		return err
 	}
-	p.prepared.learn(t.String(), time.Now())
+	p.prepared.learn(query, time.Now())
 	return nil
 }
 
@@ -103,7 +125,7 @@ func (p *pipeline) unlearn(ctx context.Context) error {
 func (p *pipeline) queue(query string, args ...any) {
 	if p.prepared != nil && p.prepared.known[query] != p.once {
 		p.once = !p.once
-		p.tell(map[bool]string{true: planOnce, false: planEach}[p.once])
+		p.tell("SELECT " + map[bool]string{true: planOnce, false: planEach}[p.once])
 	}
 	p.waiting.Queue(query, args...)
 }

@@ -49,8 +49,8 @@ const (
 // How a transaction of the delivery path has its statements planned: those that
 // are prepared once, for whatever values, the others with their values.
 const (
-	planOnce = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)"
-	planEach = "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true)"
+	planOnce = "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)"
+	planEach = "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true)"
 )
 
 // connector makes sessions of one configuration.
