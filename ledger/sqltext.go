@@ -92,6 +92,9 @@ func words[T ~string](values []T) []string {
 // values appends VALUES ($1, $2), ($3, $4), … or what stands for the same:
 // row i holds what row(i) returns.
 func (t *text) values(n int, row func(i int) []any) *text {
+	if t.arrays && n == 1 {
+		return t.alone(row(0))
+	}
 	if t.arrays {
 		t.WriteString("SELECT * FROM ")
 		t.unnest(n, row)
@@ -115,6 +118,10 @@ func (t *text) rows(n int, row func(i int) []any) *text {
 // table appends a table of rows called v whose columns are called column1,
 // column2, … on both databases.
 func (t *text) table(n int, row func(i int) []any) *text {
+	if t.arrays && n == 1 {
+		t.WriteByte('(')
+		return t.alone(row(0)).add(") AS v")
+	}
 	if t.arrays {
 		columns := t.unnest(n, row)
 		t.WriteString(" AS v (")
@@ -142,6 +149,26 @@ func (t *text) table(n int, row func(i int) []any) *text {
 		t.rows(n-1, func(i int) []any { return row(i + 1) })
 	}
 	return t.add(") AS v")
+}
+
+// alone appends VALUES ($1, $2, …), typed: for each array of an unnest
+// PostgreSQL fills a store of its own, which for one row of 34 columns takes far
+// longer than to do what the row is for.
+func (t *text) alone(row []any) *text {
+	for i, v := range row {
+		t.WriteString(map[bool]string{true: "VALUES (", false: ", "}[i == 0])
+		placeholder, typ := t.arg(v), "bigint"
+		switch v.(type) {
+		case string:
+			typ = "text"
+		case bool:
+			typ = "boolean"
+		case []byte:
+			typ = "bytea"
+		}
+		t.WriteString(placeholder + "::" + typ)
+	}
+	return t.add(")")
 }
 
 // unnest appends unnest($1, $2, …), an array for each column, and returns how
