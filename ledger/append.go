@@ -90,11 +90,16 @@ func (b *batch) openEvents(ctx context.Context) error {
 		a := op.append
 		a.fresh, a.endpoints, a.homeless, a.result = false, nil, false, delivery.Appended{}
 	}
+	codes := b.partnerCodes()
+	held, err := b.holdHomeless(ctx, codes)
+	if err != nil {
+		return err
+	}
 	keys, err := b.insertKeys(ctx) // which of them are new is read with the receivers
 	if err != nil {
 		return err
 	}
-	if err := b.findReceivers(ctx); err != nil {
+	if err := b.findReceivers(ctx, codes, held); err != nil {
 		return err
 	}
 	if len(b.live()) < len(b.appends) { // who was refused has no key
@@ -112,6 +117,15 @@ func (b *batch) openEvents(ctx context.Context) error {
 		return err
 	}
 	return b.insertEvents(ctx)
+}
+
+// partnerCodes are those of the batch's events, sorted.
+func (b *batch) partnerCodes() []string {
+	codes := map[string]bool{}
+	for _, op := range b.appends {
+		codes[op.append.Event.PartnerCode] = true
+	}
+	return slices.Sorted(maps.Keys(codes))
 }
 
 // live returns the appends that have not been refused.
@@ -159,38 +173,37 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 }
 
 // holdHomeless keeps partners without endpoint from getting one before the
-// batch's events are stored: else these would come to it after later ones.
-func (b *batch) holdHomeless(ctx context.Context, receivers map[string]*receiver) error {
-	var codes []string
-	for _, code := range slices.Sorted(maps.Keys(receivers)) {
-		if len(receivers[code].endpoints) == 0 {
-			codes = append(codes, code)
-		}
+// batch's events are stored: else these would come to it after later ones. Who
+// is held is known at the next statement that is not put off.
+func (b *batch) holdHomeless(ctx context.Context, codes []string) (held map[string]bool, err error) {
+	if b.ledger.forStay == "" {
+		return nil, nil
 	}
-	if len(codes) == 0 || b.ledger.forStay == "" {
-		return nil
-	}
-	t := b.text().add("SELECT code FROM partners WHERE ")
-	if _, err := in(t, "code", codes).add(" ORDER BY code"+b.ledger.forStay).exec(ctx, b.tx); err != nil {
+	held = map[string]bool{}
+	t := in(b.text().add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
+		add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.forStay + " OF p")
+	return held, b.laterRead(ctx, t, func(rows row) error {
+		var code string
+		err := rows.Scan(&code)
+		held[code] = true
 		return err
-	}
-	again, err := b.readReceivers(ctx, codes) // one may have got its first endpoint meanwhile
-	maps.Copy(receivers, again)
-	return err
+	})
 }
 
+// errHomeless refuses an event that is to be sent again at once.
+var errHomeless = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
+	Message: "the partner's last endpoint was removed at this moment: send this one again"}
+
 // findReceivers finds out to which endpoints the batch's events go.
-func (b *batch) findReceivers(ctx context.Context) error {
-	codes := map[string]bool{}
-	for _, op := range b.appends {
-		codes[op.append.Event.PartnerCode] = true
-	}
-	receivers, err := b.readReceivers(ctx, slices.Sorted(maps.Keys(codes)))
+func (b *batch) findReceivers(ctx context.Context, codes []string, held map[string]bool) error {
+	receivers, err := b.readReceivers(ctx, codes)
 	if err != nil {
 		return err
 	}
-	if err := b.holdHomeless(ctx, receivers); err != nil {
-		return err
+	for code, r := range receivers {
+		if held != nil && len(r.endpoints) == 0 && !held[code] {
+			return errHomeless
+		}
 	}
 	for _, op := range b.appends {
 		a := op.append

@@ -269,9 +269,9 @@ func lockDir(dir string) (unlock func() error, err error) {
 
 // retryable reports whether the same transaction may well succeed when it is
 // run again: a deadlock, a serialisation failure, a lock not had in time, an
-// event that came as its endpoint began to adopt.
+// event that came as its endpoint began to adopt, or as its partner's last one went.
 func retryable(err error) bool {
-	if errors.Is(err, errAdopting) {
+	if errors.Is(err, errAdopting) || errors.Is(err, errHomeless) {
 		return true
 	}
 	var pg *pgconn.PgError
