@@ -157,7 +157,7 @@ func (t *text) table(n int, row func(i int) []any) *text {
 func (t *text) alone(row []any) *text {
 	for i, v := range row {
 		t.WriteString(map[bool]string{true: "VALUES (", false: ", "}[i == 0])
-		placeholder, typ := t.arg(v), "bigint"
+		parameter, typ := t.arg(v), "bigint"
 		switch v.(type) {
 		case string:
 			typ = "text"
@@ -166,7 +166,7 @@ func (t *text) alone(row []any) *text {
 		case []byte:
 			typ = "bytea"
 		}
-		t.WriteString(placeholder + "::" + typ)
+		t.WriteString(parameter + "::" + typ)
 	}
 	return t.add(")")
 }
