@@ -74,7 +74,11 @@ func (r *receiving) take(w http.ResponseWriter, request *http.Request) {
 	now := time.Now().UnixNano()
 	_, _ = io.Copy(io.Discard, request.Body)
 	if r.slow.Load() {
-		time.Sleep(time.Second)
+		select {
+		case <-time.After(time.Second):
+		case <-request.Context().Done():
+			return // nobody heard that it was taken
+		}
 	}
 	r.note(request.Header.Get("Webhook-Id"), now)
 	_, _ = io.WriteString(w, "ok")
