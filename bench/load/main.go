@@ -5,14 +5,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"ledgerhook/bench/stage"
@@ -25,18 +22,7 @@ const (
 	postPart    = "post"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command(ctx, os.Args[1:])
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
-	}
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { stage.Main("bench", command) }
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 1 {
