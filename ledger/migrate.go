@@ -124,14 +124,18 @@ func withProvider(ctx context.Context, o Options, do func(*Ledger, *goose.Provid
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	p, err := l.provider()
+	p, err := l.provider(ctx)
 	if err != nil {
 		return err
 	}
 	return do(l, p)
 }
 
-func (l *Ledger) provider() (*goose.Provider, error) {
+// migrationLock is the advisory lock of who migrates: one per schema, since
+// those of a database have nothing to do with each other.
+const migrationLock = "hashtextextended('ledgerhook migrations ' || COALESCE(current_schema(), ''), 0)"
+
+func (l *Ledger) provider(ctx context.Context) (*goose.Provider, error) {
 	dir, err := fs.Sub(migrations, "migrations/"+l.driver)
 	if err != nil {
 		return nil, err
@@ -142,7 +146,11 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 	name := goose.DialectSQLite3
 	if l.driver == postgresDriver {
 		name = goose.DialectPostgres
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // asks every second, not every five
+		var id int64
+		if err := l.read.QueryRowContext(ctx, "SELECT "+migrationLock).Scan(&id); err != nil {
+			return nil, err
+		}
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(id), lock.WithLockTimeout(1, 300)) // asks every second, not every five
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +161,7 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 
 // checkSchema returns a one-line error unless the schema is exactly this program's.
 func (l *Ledger) checkSchema(ctx context.Context) error {
-	p, err := l.provider()
+	p, err := l.provider(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,7 +188,7 @@ func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
 		return l.inTx(ctx, func(tx querier) error {
 			if l.driver == postgresDriver { // a migration holds this lock, but not the shared one
-				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared($1)", lock.DefaultLockID); err != nil {
+				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared("+migrationLock+")"); err != nil {
 					return err
 				}
 			}

@@ -304,6 +304,41 @@ func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
 	starting.Wait()
 }
 
+// A migration that is held up holds up none of another schema.
+func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
+	t.Parallel()
+	held := ledgertest.Options(t, "postgres")
+	tx, err := openRaw(t, held).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "CREATE TABLE partners ()"); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() {
+		_, err := ledger.Migrate(t.Context(), held)
+		migrated <- err
+	}()
+	for waits := false; !waits; {
+		if err := tx.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks
+			WHERE locktype = 'transactionid' AND NOT granted AND transactionid = pg_current_xact_id()::xid)`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ledger.Migrate(t.Context(), ledgertest.Options(t, "postgres")); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-migrated:
+		t.Errorf("the one that was held up ended first: %v", err)
+	default:
+	}
+	if err := errors.Join(tx.Rollback(), <-migrated); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.New(t, "sqlite")
