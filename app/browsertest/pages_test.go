@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,14 +94,15 @@ func TestEveryPage(t *testing.T) {
 			b := e.who(pattern).in(t)
 			for _, theme := range []string{"light", "dark"} {
 				b.wears(theme)
+				rules := colours
 				if theme == "light" {
+					rules = wcag
 					b.visit(path)
 				}
-				b.photograph(filepath.Join("..", "..", "build", "screens"), name(pattern)+"-"+theme)
 				if *screens != "" && chosen[name(pattern)] == theme {
-					b.photograph(*screens, name(pattern))
+					b.photograph(name(pattern))
 				}
-				b.accessible(theme)
+				b.accessible(theme, rules)
 				if overflow := value[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); overflow > 0 {
 					t.Errorf("%s: the page is %d pixels too wide", theme, overflow)
 				}
@@ -119,7 +119,7 @@ func TestEveryPage(t *testing.T) {
 					if got := value[string](b, `document.documentElement.lang`); got != language {
 						t.Errorf("the page is in %q", got)
 					}
-					b.accessible("dark")
+					b.accessible("dark", wcag)
 				})
 			}
 		}

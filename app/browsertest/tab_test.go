@@ -263,17 +263,14 @@ func (b *tab) speaks(language string) {
 	call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}})
 }
 
-// photograph keeps the whole page as a picture in a folder.
-func (b *tab) photograph(folder, name string) {
+// photograph keeps the whole page as a picture for the documentation.
+func (b *tab) photograph(name string) {
 	b.t.Helper()
-	picture := get(b, chromedp.FullScreenshot(100))
-	if folder == *screens {
-		picture = smaller(b.t, picture)
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	picture := smaller(b.t, get(b, chromedp.FullScreenshot(100)))
+	if err := os.MkdirAll(*screens, 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(*screens, name+".png"), picture, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }
