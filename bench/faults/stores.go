@@ -39,10 +39,22 @@ func (s *scene) onRedis(client *redis.Client, list string) (n int64) {
 	return n
 }
 
+// underLoad waits for a fact that needs tasks on their way. It posts one event
+// after another until then: on a slow machine the load may be over.
+func (s *scene) underLoad(what string, fact func() bool) {
+	s.Helper()
+	next := s.events // none of the load's
+	stage.Eventually(s, limit, what, func() bool {
+		s.postFrom(s.partners[0], next, 1)
+		next++
+		return fact()
+	})
+}
+
 // busy waits until tasks are on their way in Redis, so that it hurts to lose them.
 func (s *scene) busy(client *redis.Client) {
 	s.Helper()
-	stage.Eventually(s, limit, "Redis holds tasks", func() bool { return s.onRedis(client, "active") > 0 })
+	s.underLoad("Redis holds tasks", func() bool { return s.onRedis(client, "active") > 0 })
 }
 
 func flush(s *scene, _ fault) {
@@ -80,7 +92,7 @@ func deleteLeases(s *scene, _ fault) {
 	for shard := range shards {
 		keys = append(keys, fmt.Sprintf("asynq:{deliver-%d}:lease", shard))
 	}
-	stage.Eventually(s, limit, "leases of running tasks are deleted", func() bool {
+	s.underLoad("leases of running tasks are deleted", func() bool {
 		n, err := client.Del(s.Context(), keys...).Result()
 		if err != nil {
 			s.Fatal(err)
