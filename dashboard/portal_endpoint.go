@@ -280,12 +280,12 @@ func (s *surface) testEndpoint(w http.ResponseWriter, r *http.Request, q *reques
 // what was done. It waits a little for the outcome: whoever has no script then
 // finds it there.
 func (s *surface) sendTest(ctx context.Context, q *request, e webhook.Endpoint, t webhook.Type, done string) (place string, err error) {
-	test, err := delivery.NewTest(e, t, s.keyID(), q.Now)
-	if err != nil {
-		return "", err
-	}
 	var made delivery.Appended
-	if err = s.Limiter.AllowTest(ctx, e.PartnerCode); err == nil {
+	test, err := delivery.NewTest(e, t, s.keyID(), q.Now)
+	if err == nil {
+		err = s.Limiter.AllowTest(ctx, e.PartnerCode)
+	}
+	if err == nil {
 		made, err = s.Ledger.Append(ctx, test, q.audit("endpoint.test"))
 	}
 	var refusal *webhook.Error

@@ -12,7 +12,8 @@ type NewEvent struct {
 	IdempotencyKey string
 	DefaultKey     bool   // the key was derived from the data, not given by the caller
 	Digest         []byte // of everything that must be equal under one key
-	// EndpointID restricts the event to one endpoint and bypasses its gate: a test.
+	// EndpointID restricts the event to one endpoint: that which a test, past its
+	// gate, is for.
 	EndpointID string
 }
 

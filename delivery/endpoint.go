@@ -131,8 +131,13 @@ func RateLimit(w webhook.Window) int {
 }
 
 // NewTest is the catalogue's example of t as an event for e alone, whether e
-// is open or not. An empty t is the first type that e takes.
+// is open or not. An empty t is the first type that e takes. It is RateLimited
+// when as many tests as may be are on their way to e already: what is plainly
+// too much need not get to the writer.
 func NewTest(e webhook.Endpoint, t webhook.Type, keyID string, now time.Time) (NewEvent, error) {
+	if err := e.Window.RefusesTest(); err != nil {
+		return NewEvent{}, err
+	}
 	if t == "" {
 		t = append(slices.Clone(e.Types), webhook.CreateCard)[0]
 	}

@@ -65,6 +65,11 @@ func TestATestIsTheCataloguesExampleOfAType(t *testing.T) {
 	if _, err := NewTest(e, "Nothing", "key_1", time.Now()); webhook.KindOf(err) != webhook.KindInvalid {
 		t.Errorf("an unknown type: %v", err)
 	}
+	busy := e
+	busy.Window.Tests = webhook.MaxTests
+	if _, err := NewTest(busy, "", "key_1", time.Now()); webhook.KindOf(err) != webhook.KindRateLimited {
+		t.Errorf("a test too many: %v", err)
+	}
 	for _, types := range [][]webhook.Type{nil, {webhook.ProfileUpdated, webhook.TopupCard}} {
 		e.Types = types
 		test, err := NewTest(e, "", "key_1", time.Now())

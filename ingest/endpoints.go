@@ -281,11 +281,11 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Limiter.AllowTest(r.Context(), e.PartnerCode); err != nil {
-		return err
-	}
 	test, err := delivery.NewTest(e, "", a.Key.ID(), time.Now())
 	if err != nil {
+		return err
+	}
+	if err := a.Limiter.AllowTest(r.Context(), e.PartnerCode); err != nil {
 		return err
 	}
 	made, err := a.Events.Append(r.Context(), test, by("endpoint.test", ""))

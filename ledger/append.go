@@ -81,7 +81,8 @@ func compareObjects(a, b object) int {
 }
 
 // openEvents finds out what each event of the batch is: a new one and for
-// whom, a duplicate, or a refusal. It stores keys, objects and events.
+// whom, a duplicate, or a refusal. It stores keys, objects and events, but of
+// tests, which may be one too many, nothing yet: see takeTests.
 func (b *batch) openEvents(ctx context.Context) error {
 	if len(b.appends) == 0 {
 		return nil
@@ -95,20 +96,15 @@ func (b *batch) openEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := b.insertKeys(ctx) // which of them are new is read with the receivers
-	if err != nil {
+	keys := map[partnerCodeAndKey]*usedKey{}
+	if err := b.insertKeys(ctx, b.live(), keys); err != nil { // which of them are new is read with the receivers
 		return err
 	}
 	if err := b.findReceivers(ctx, codes, held); err != nil {
 		return err
 	}
-	if len(b.live()) < len(b.appends) { // who was refused has no key
-		if err := b.removeKeys(ctx, keys); err != nil {
-			return err
-		}
-		if keys, err = b.insertKeys(ctx); err != nil {
-			return err
-		}
+	if err := b.returnKeys(ctx, keys); err != nil {
+		return err
 	}
 	if err := b.takeKeys(ctx, keys); err != nil {
 		return err
@@ -116,7 +112,7 @@ func (b *batch) openEvents(ctx context.Context) error {
 	if err := b.takeObjects(ctx); err != nil {
 		return err
 	}
-	return b.insertEvents(ctx)
+	return b.insertEvents(ctx, slices.DeleteFunc(b.fresh(), func(op *operation) bool { return op.append.Event.Test }))
 }
 
 // partnerCodes are those of the batch's events, sorted.
@@ -262,56 +258,69 @@ type usedKey struct {
 	digest  []byte
 }
 
-// insertKeys inserts the idempotency keys of the live appends in order. It
-// returns, at the next statement that is not put off, those that are new, and
+// insertKeys inserts the idempotency keys of ops in order; a test has none. At
+// the next statement that is not put off, have holds those that are new, and
 // for the others nil.
-func (b *batch) insertKeys(ctx context.Context) (map[partnerCodeAndKey]*usedKey, error) {
-	first := map[partnerCodeAndKey]*operation{}
-	have := map[partnerCodeAndKey]*usedKey{}
-	for _, op := range b.live() {
-		if first[op.append.key()] == nil {
-			first[op.append.key()] = op
-			have[op.append.key()] = nil
+func (b *batch) insertKeys(ctx context.Context, ops []*operation, have map[partnerCodeAndKey]*usedKey) error {
+	first := map[partnerCodeAndKey]*appendOp{}
+	for _, op := range ops {
+		if a := op.append; !a.Event.Test && first[a.key()] == nil {
+			first[a.key()] = a
+			have[a.key()] = nil
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(first), compareKeys)
 	if len(keys) == 0 {
-		return have, nil
+		return nil
 	}
 	t := b.text().add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
 	t.values(len(keys), func(i int) []any {
-		a := first[keys[i]].append
+		a := first[keys[i]]
 		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
 	})
-	return have, b.laterRead(ctx, t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(rows row) error {
+	return b.laterRead(ctx, t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(rows row) error {
 		var k partnerCodeAndKey
 		if err := rows.Scan(&k.partner, &k.key); err != nil {
 			return err
 		}
-		have[k] = &usedKey{first[k].append.Event.ID, first[k].append.Digest}
+		have[k] = &usedKey{first[k].Event.ID, first[k].Digest}
 		return nil
 	})
 }
 
-// removeKeys takes back those that insertKeys inserted.
-func (b *batch) removeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKey) error {
-	for k, s := range have {
-		if s == nil {
-			continue
-		}
-		if _, err := b.tx.ExecContext(ctx, "DELETE FROM idempotency_keys WHERE partner_code = $1 AND key = $2", k.partner, k.key); err != nil {
-			return err
+// returnKeys takes back the keys that insertKeys inserted for events which have
+// been refused since, and gives them to whoever in the batch has the same.
+func (b *batch) returnKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKey) error {
+	returned := map[partnerCodeAndKey]bool{}
+	for _, op := range b.appends {
+		k := op.append.key()
+		if used := have[k]; op.err != nil && used != nil && used.eventID == op.append.Event.ID {
+			returned[k] = true
+			delete(have, k)
 		}
 	}
-	return nil
+	if len(returned) == 0 {
+		return nil
+	}
+	keys := slices.SortedFunc(maps.Keys(returned), compareKeys)
+	t := b.text().add("DELETE FROM idempotency_keys WHERE (partner_code, key) IN (")
+	t.values(len(keys), func(i int) []any { return []any{keys[i].partner, keys[i].key} })
+	if err := b.later(ctx, t.add(")")); err != nil {
+		return err
+	}
+	same := slices.DeleteFunc(b.live(), func(op *operation) bool { return !returned[op.append.key()] })
+	if len(same) == 0 {
+		return nil
+	}
+	if err := b.insertKeys(ctx, same, have); err != nil {
+		return err
+	}
+	return b.readNow(ctx)
 }
 
 // takeKeys makes an event a duplicate or a conflict whose key was there already,
 // or is twice in the batch.
 func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKey) error {
-	if err := b.readNow(ctx); err != nil {
-		return err
-	}
 	inserted, known := map[partnerCodeAndKey]bool{}, []partnerCodeAndKey(nil)
 	for _, k := range slices.SortedFunc(maps.Keys(have), compareKeys) {
 		if inserted[k] = have[k] != nil; !inserted[k] {
@@ -333,6 +342,10 @@ func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKe
 	}
 	for _, op := range b.live() {
 		a := op.append
+		if a.Event.Test {
+			a.fresh = true
+			continue
+		}
 		s := have[a.key()]
 		if s == nil { // it was removed at this moment
 			s = &usedKey{}
@@ -471,8 +484,8 @@ func (b *batch) answerStored(ctx context.Context) error {
 	return err
 }
 
-func (b *batch) insertEvents(ctx context.Context) error {
-	for group := range slices.Chunk(b.fresh(), statementRows) {
+func (b *batch) insertEvents(ctx context.Context, ops []*operation) error {
+	for group := range slices.Chunk(ops, statementRows) {
 		t := b.text().add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
 			signatures, unexpected, filtered, test, created_at) `)
 		t.values(len(group), func(i int) []any {
@@ -546,6 +559,9 @@ func (b *batch) appendTo(ctx context.Context) error {
 	if err := b.lineUp(ctx); err != nil {
 		return err
 	}
+	if err := b.takeTests(ctx); err != nil {
+		return err
+	}
 	if err := b.findBusySubjects(ctx); err != nil {
 		return err
 	}
@@ -562,10 +578,7 @@ func (b *batch) appendTo(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			d, err := b.place(w, a)
-			if err != nil {
-				return err
-			}
+			d := b.place(w, a)
 			made = append(made, d)
 			a.result.DeliveryIDs = append(a.result.DeliveryIDs, d.ID)
 		}
@@ -577,12 +590,31 @@ func (b *batch) appendTo(ctx context.Context) error {
 	return b.answerStored(ctx)
 }
 
+// takeTests gives the batch's tests their slots and stores their events. One
+// too many is refused here, where its window is locked, and has written nothing
+// that its neighbours would have to be run again without.
+func (b *batch) takeTests(ctx context.Context) error {
+	var taken []*operation
+	for _, op := range b.fresh() {
+		if !op.append.Event.Test {
+			continue
+		}
+		w := b.windows[op.append.EndpointID]
+		if w == nil {
+			op.err = webhook.NotFound("endpoint", op.append.EndpointID)
+		} else if op.err = w.Test(); op.err == nil {
+			w.dirty = true
+			taken = append(taken, op)
+		}
+	}
+	return b.insertEvents(ctx, taken)
+}
+
 // place numbers a delivery and gives it a slot, or a place in the backlog. A
-// test is outside the sequence; one too many fails the batch, which is run
-// again item by item, so that nothing of it is stored.
-func (b *batch) place(w *window, a *appendOp) (newDelivery, error) {
+// test is outside the sequence and has its slot.
+func (b *batch) place(w *window, a *appendOp) newDelivery {
 	if a.Event.Test {
-		return newDelivery{Delivery: a.delivery(w.EndpointID, 0, webhook.Queued)}, w.Test()
+		return newDelivery{Delivery: a.delivery(w.EndpointID, 0, webhook.Queued)}
 	}
 	d := newDelivery{Delivery: a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)}
 	w.NextSequence++
@@ -599,11 +631,11 @@ func (b *batch) place(w *window, a *appendOp) (newDelivery, error) {
 		d.State = webhook.Queued
 		w.Admit(d.ID, b.now)
 		d.probe = w.Breaker.Probe == d.ID
-		return d, nil
+		return d
 	}
 	w.waits(d.lane, 1)
 	w.wake(wake)
-	return d, nil
+	return d
 }
 
 func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.State) webhook.Delivery {

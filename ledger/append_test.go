@@ -324,3 +324,22 @@ func TestSequencesHaveNoGapsWhoeverAppends(t *testing.T) {
 		b.CheckWindows(t)
 	})
 }
+
+// Who is refused leaves his key to whoever has the same beside him.
+func TestARefusedEventTakesNobodysKey(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 8)
+		refused, good := keyed("k", "tp_1", "Pending"), keyed("k", "tp_1", "Pending")
+		refused.EndpointID = "ep_none"
+		answers, errs := b.AppendAll(t.Context(), []delivery.NewEvent{refused, good, keyed("other", "tp_2", "Pending")})
+		wantKind(t, errs[0], webhook.KindNotFound)
+		same(t, "the others", errs[1:], make([]error, 2))
+		same(t, "stored", []any{answers[1].EventID, answers[1].Duplicate, answers[2].Duplicate}, []any{good.Event.ID, false, false})
+		same(t, "keys", b.Count(t, "SELECT COUNT(*) FROM idempotency_keys"), 2)
+		again := keyed("k", "tp_1", "Pending")
+		a := store(t, b, again)
+		same(t, "said again", []any{a.EventID, a.Duplicate}, []any{good.Event.ID, true})
+		b.CheckWindows(t)
+	})
+}

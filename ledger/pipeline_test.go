@@ -249,3 +249,80 @@ func TestABusyBatchMakesFewStatements(t *testing.T) {
 	}
 	b.CheckWindows(t)
 }
+
+// What a batch refuses costs those who share the transaction with it nothing to
+// wait for: it would else be a way to hold up every other partner's events.
+func TestARefusalCostsItsNeighboursNoRoundTrip(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 64)
+	probe := func() delivery.NewEvent {
+		test := ledgertest.NewEvent("acme", "test", "Pending")
+		test.Event.Test, test.EndpointID = true, e.ID
+		return test
+	}
+	for range webhook.MaxTests { // any more of them is one too many
+		store(t, b, probe())
+	}
+	b.Tickets()
+	unknownEndpoint := ledgertest.NewEvent("acme", "tp_1", "Pending")
+	unknownEndpoint.EndpointID = "ep_none"
+	refusals := []struct {
+		name       string
+		event      func() delivery.NewEvent
+		kind       webhook.Kind
+		statements int32
+	}{
+		{"a test too many", probe, webhook.KindRateLimited, 0},
+		{"an unknown partner", func() delivery.NewEvent { return ledgertest.NewEvent("nobody", "tp_1", "Pending") }, webhook.KindNotFound, 1},
+		{"an unknown endpoint", func() delivery.NewEvent { return unknownEndpoint }, webhook.KindNotFound, 1},
+	}
+	var n atomic.Int32
+	batch := func(refused ...func()) int32 {
+		n.Store(0)
+		for range 16 {
+			refused = append(refused, func() {
+				if _, err := b.Append(t.Context(), ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		together(b.Ledger, refused...)
+		return n.Load()
+	}
+	fewest := func(refused ...func()) int32 { // each connection prepares its statements once
+		few := batch(refused...)
+		for range 7 {
+			few = min(few, batch(refused...))
+		}
+		return few
+	}
+	measure := func(what string, more func(statements int32) int32) {
+		alone := fewest()
+		for _, r := range refusals {
+			refuse := func() {
+				_, err := b.Append(t.Context(), r.event())
+				wantKind(t, err, r.kind)
+			}
+			beside := fewest(refuse, refuse)
+			t.Logf("16 events take %d %s, beside %s %d", alone, what, r.name, beside)
+			if most := alone + more(r.statements); beside > most {
+				t.Errorf("beside %s 16 events take %d %s, of at most %d", r.name, beside, what, most)
+			}
+		}
+	}
+	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+		if onceOnly.MatchString(s.SQL) { // whatever begins and ends a transaction aside
+			n.Add(1)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	measure("statements", func(statements int32) int32 { return statements })
+	if err := b.CountTrips(b.Options.DatabaseURL, func() { n.Add(1) }); err != nil {
+		t.Fatal(err)
+	}
+	measure("round trips", func(int32) int32 { return 0 })
+	b.CheckWindows(t)
+}

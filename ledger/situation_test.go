@@ -117,7 +117,7 @@ func TestInSilenceTheEventsOfADayAreCountedAndNoReplays(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 8)
-		b.Endpoint(t, "acme", 8)
+		e := b.Endpoint(t, "acme", 8)
 		for _, ago := range []time.Duration{25 * time.Hour, 23 * time.Hour, time.Hour, ledger.QuietAfter + time.Second} {
 			store(t, b, aged(ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"), ago))
 		}
@@ -127,7 +127,7 @@ func TestInSilenceTheEventsOfADayAreCountedAndNoReplays(t *testing.T) {
 			}
 		}
 		test := ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending")
-		test.Event.Test = true
+		test.Event.Test, test.EndpointID = true, e.ID
 		store(t, b, test)
 		s := situation(t, b)
 		same(t, "of the last minute and day", []int{s.EventsLastMinute, s.EventsLastDay}, []int{0, 3})

@@ -151,13 +151,21 @@ func (w Window) GateAt(now time.Time) time.Time {
 // Test takes a slot for a test, past the gate: it asks whether the receiver is
 // there. Beyond MaxTests it is RateLimited.
 func (w *Window) Test() error {
-	if w.Tests >= MaxTests {
-		return &Error{Kind: KindRateLimited, RetryAfter: time.Second,
-			Message: fmt.Sprintf("%d tests of this endpoint are on their way: wait until one has ended", w.Tests)}
+	if err := w.RefusesTest(); err != nil {
+		return err
 	}
 	w.Used++
 	w.Tests++
 	return nil
+}
+
+// RefusesTest is what Test would return.
+func (w *Window) RefusesTest() error {
+	if w.Tests < MaxTests {
+		return nil
+	}
+	return &Error{Kind: KindRateLimited, RetryAfter: time.Second,
+		Message: fmt.Sprintf("%d tests of this endpoint are on their way: wait until one has ended", w.Tests)}
 }
 
 // Grow widens the window by a success: at full use it doubles per round trip.
