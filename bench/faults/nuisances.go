@@ -110,6 +110,7 @@ func (b bench) beside(t stage.T, n nuisance, lasts time.Duration) (result pace) 
 	b.inject(t, fault{alone: true, play: func(s *scene, _ fault) {
 		p := s.partner(32, stage.TakeAll)
 		end := make(chan struct{})
+		s.warm()
 		beside := n.start(s, end)
 		s.Cleanup(func() { close(end) }) // before the receivers' servers close, which wait for their requests
 		load := stage.Produce(s.api(), p.Code, healthyRate*int(lasts/time.Second), healthyRate)
@@ -119,6 +120,18 @@ func (b bench) beside(t stage.T, n nuisance, lasts time.Duration) (result pace) 
 		result = pace{spread(load.Posting()), latencies(load.Times(), p.Taken()), spread(<-tokens), beside}
 	}})
 	return result
+}
+
+// warm has the gateway do all that is measured, so that no measurement is of
+// how it opens its connections.
+func (s *scene) warm() {
+	s.Helper()
+	p := s.partner(32, stage.TakeAll)
+	tokens := askTokens(s, p, tokenRate)
+	load := stage.Produce(s.api(), p.Code, healthyRate, healthyRate)
+	load.Finish()
+	stage.Eventually(s, time.Minute, "the gateway is warm", func() bool { return p.Has() == load.Has() })
+	<-tokens
 }
 
 // askTokens makes n token calls, each of them on time however long the one
