@@ -283,7 +283,7 @@ func (s *surface) sendTest(ctx context.Context, q *request, e webhook.Endpoint, 
 	var made delivery.Appended
 	test, err := delivery.NewTest(e, t, s.keyID(), q.Now)
 	if err == nil {
-		err = s.Limiter.AllowTest(ctx, e.PartnerCode)
+		err = s.Limiter.AllowTest(ctx, e.PartnerCode, e.ID)
 	}
 	if err == nil {
 		made, err = s.Ledger.Append(ctx, test, q.audit("endpoint.test"))

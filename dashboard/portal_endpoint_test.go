@@ -461,7 +461,7 @@ func TestAnEndpointThatIsTestedTooOftenIsToldOf(t *testing.T) {
 	s.bench.Partner(t, "acme")
 	e := s.bench.Endpoint(t, "acme", 8)
 	for range webhook.TestsPerMinute { // by whatever way
-		if err := s.Limiter.AllowTest(t.Context(), "acme"); err != nil {
+		if err := s.Limiter.AllowTest(t.Context(), "acme", e.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

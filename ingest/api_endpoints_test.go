@@ -210,6 +210,22 @@ func TestARemovedEndpointCancelsWhatWaits(t *testing.T) {
 	})
 }
 
+// Whoever tests an endpoint again and again would else keep the ledger busy.
+func TestATestTooManyIsRefusedAgainWithoutTheLedger(t *testing.T) {
+	t.Parallel()
+	w, a, endpoint, _, _, _ := wired(t)
+	for range webhook.TestsPerMinute / webhook.MaxTests {
+		other := a.endpoint(t, "acme", nil)
+		for range webhook.MaxTests {
+			a.want(t, 202, "POST", "/endpoints/"+other+"/test", nil)
+		}
+	}
+	a.want(t, 429, "POST", "/endpoints/"+endpoint+"/test", nil)
+	w.sever()
+	a.want(t, 429, "POST", "/endpoints/"+endpoint+"/test", nil)
+	a.want(t, 503, "GET", "/endpoints/"+endpoint, nil)
+}
+
 func TestAPartnersEndpointsAreTestedTenTimesAMinute(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")

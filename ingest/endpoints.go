@@ -277,6 +277,10 @@ func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error 
 // testEndpoint sends the catalogue's example to one endpoint, whether it is
 // open or not, once, unless it is tested too often.
 func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Limiter.TestRefused(r.PathValue("id")); err != nil {
+		web.Surplus(r.Context())
+		return err
+	}
 	e, err := a.Endpoints.Endpoint(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -285,7 +289,7 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Limiter.AllowTest(r.Context(), e.PartnerCode); err != nil {
+	if err := a.Limiter.AllowTest(r.Context(), e.PartnerCode, e.ID); err != nil {
 		return err
 	}
 	made, err := a.Events.Append(r.Context(), test, by("endpoint.test", ""))

@@ -33,7 +33,8 @@ type Limiter struct {
 	local    localLimiter
 
 	mu       sync.Mutex
-	redisOff time.Time // until when Redis is not asked
+	redisOff time.Time              // until when Redis is not asked
+	tests    map[string]refusedTest // by endpoint
 }
 
 const (
@@ -46,7 +47,7 @@ const (
 // NewLimiter returns a limiter that shares its limits through r, a client that
 // keeps to a context's deadline (ContextTimeoutEnabled); nil: with nobody.
 func NewLimiter(r redis.Scripter) *Limiter {
-	return &Limiter{redis: r, patience: redisPatience, local: localLimiter{arrivals: map[string]time.Time{}}}
+	return &Limiter{redis: r, patience: redisPatience, local: localLimiter{arrivals: map[string]time.Time{}}, tests: map[string]refusedTest{}}
 }
 
 // gcraScript is one step of GCRA by the clock of Redis, in microseconds. It
@@ -82,12 +83,45 @@ func (l *Limiter) Allow(ctx context.Context, key string, rate Rate) (ok bool, re
 
 // AllowTest takes one of the tests that a partner's endpoints may get in a
 // minute ("Endpoint changes" of the delivery rules). Beyond them it is
-// RateLimited.
-func (l *Limiter) AllowTest(ctx context.Context, partnerCode string) error {
+// RateLimited, and TestRefused says the same of that endpoint until another may
+// be taken.
+func (l *Limiter) AllowTest(ctx context.Context, partnerCode, endpointID string) error {
 	ok, after := l.Allow(ctx, "test:"+partnerCode, PerMinute(webhook.TestsPerMinute))
 	if ok {
 		return nil
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.tests) >= maxLocalKeys {
+		clear(l.tests)
+	}
+	l.tests[endpointID] = refusedTest{partnerCode, time.Now().Add(after)}
+	return tooManyTests(partnerCode, after)
+}
+
+// TestRefused is AllowTest's refusal of an endpoint's test as long as it holds.
+// Whoever asks again and again costs neither store a look.
+func (l *Limiter) TestRefused(endpointID string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	refused, ok := l.tests[endpointID]
+	if !ok {
+		return nil
+	}
+	if after := time.Until(refused.until); after > 0 {
+		return tooManyTests(refused.partner, after)
+	}
+	delete(l.tests, endpointID)
+	return nil
+}
+
+// refusedTest is that no endpoint of a partner is tested before a time.
+type refusedTest struct {
+	partner string
+	until   time.Time
+}
+
+func tooManyTests(partnerCode string, after time.Duration) error {
 	return &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: after,
 		Message: fmt.Sprintf("the endpoints of partner %s get at most %d tests a minute: wait %d s", partnerCode, webhook.TestsPerMinute, int((after+time.Second-1)/time.Second))}
 }

@@ -136,26 +136,47 @@ func TestLocalMemoryIsBounded(t *testing.T) {
 	if n := len(l.local.arrivals); n > maxLocalKeys {
 		t.Errorf("%d keys kept", n)
 	}
+	for range webhook.TestsPerMinute {
+		_ = l.AllowTest(t.Context(), "acme", "ep_0")
+	}
+	for i := range maxLocalKeys + 10 {
+		_ = l.AllowTest(t.Context(), "acme", fmt.Sprint("ep_", i))
+	}
+	if n := len(l.tests); n == 0 || n > maxLocalKeys {
+		t.Errorf("%d refused endpoints kept", n)
+	}
 }
 
 func TestAPartnerIsTestedTenTimesAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(nil)
 		for range 10 {
-			if err := l.AllowTest(t.Context(), "acme"); err != nil {
+			if err := l.AllowTest(t.Context(), "acme", "ep_1"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var refusal *webhook.Error
-		if err := l.AllowTest(t.Context(), "acme"); !errors.As(err, &refusal) || refusal.Kind != webhook.KindRateLimited ||
+		if err := l.AllowTest(t.Context(), "acme", "ep_1"); !errors.As(err, &refusal) || refusal.Kind != webhook.KindRateLimited ||
 			refusal.RetryAfter != 6*time.Second || !strings.Contains(refusal.Message, "at most 10 tests a minute: wait 6 s") {
 			t.Errorf("the eleventh test: %v, after %s", err, refusal.RetryAfter)
 		}
-		if err := l.AllowTest(t.Context(), "other"); err != nil {
+		if err := l.AllowTest(t.Context(), "other", "ep_2"); err != nil {
 			t.Errorf("another partner's: %v", err)
 		}
-		time.Sleep(refusal.RetryAfter)
-		if err := l.AllowTest(t.Context(), "acme"); err != nil {
+		time.Sleep(2 * time.Second)
+		var known *webhook.Error
+		if err := l.TestRefused("ep_1"); !errors.As(err, &known) || known.Kind != webhook.KindRateLimited ||
+			known.RetryAfter != 4*time.Second || !strings.Contains(known.Message, "of partner acme get at most 10 tests a minute: wait 4 s") {
+			t.Errorf("2 s later it is known without asking: %v", err)
+		}
+		if err := l.TestRefused("ep_2"); err != nil {
+			t.Errorf("of an endpoint that is not tested too often: %v", err)
+		}
+		time.Sleep(known.RetryAfter)
+		if err := l.TestRefused("ep_1"); err != nil {
+			t.Errorf("after the time that was named it is known still: %v", err)
+		}
+		if err := l.AllowTest(t.Context(), "acme", "ep_1"); err != nil {
 			t.Errorf("after the time that was named: %v", err)
 		}
 	})
