@@ -97,6 +97,9 @@ func killWorker(s *scene, _ fault) {
 	worker, g := s.gateways[1], newGate()
 	s.load(s.events, g.hold)
 	s.Cleanup(g.release) // before the servers close, which wait for their requests
+	for _, p := range s.partners {
+		s.patch(p, map[string]any{"timeoutSeconds": 30}) // a slow machine holds them longer than the usual 10
+	}
 	s.reach(s.events / 2)
 	g.shut()
 	burst, many := pick(s.size, 25, 250), pick(s.size, 16, 1000)

@@ -270,9 +270,7 @@ func (s *scene) count() (c count) {
 	return c
 }
 
-// cutOff is how many attempts the gateways say that their own stop cut off, or
-// that they gave up after their time limit, as on a slow machine: the receiver
-// may have taken those, and gets them again.
+// cutOff is how many attempts the gateways say that their own stop cut off.
 func (s *scene) cutOff() (n int) {
 	for _, g := range s.gateways {
 		if g == nil {
@@ -280,7 +278,6 @@ func (s *scene) cutOff() (n int) {
 		}
 		for _, p := range s.partners {
 			n += g.Logged("attempt", map[string]any{"partner": p.Code, "outcome": string(webhook.OutcomeUnknown)})
-			n += g.Logged("attempt", map[string]any{"partner": p.Code, "class": string(webhook.ErrorTimeout)})
 		}
 	}
 	return n
