@@ -37,7 +37,7 @@ func (b *tab) exact(id string) string {
 func (b *tab) readable(as string) {
 	b.t.Helper()
 	if strings.HasSuffix(b.t.Name(), "/with_scripts") {
-		b.accessible(as, wcag)
+		b.accessible(as)
 	}
 }
 
