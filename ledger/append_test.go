@@ -325,7 +325,7 @@ func TestSequencesHaveNoGapsWhoeverAppends(t *testing.T) {
 	})
 }
 
-// Who is refused leaves his key to whoever has the same beside him.
+// An event that is refused leaves its key to one that has the same beside it.
 func TestARefusedEventTakesNobodysKey(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")

@@ -8,22 +8,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"time"
 
+	"ledgerhook/bench/stage"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:])
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "fill:", err)
-		os.Exit(1)
-	}
-}
+func main() { stage.Main("fill", run) }
 
 func run(ctx context.Context, args []string) error {
 	var o ledger.Options
