@@ -66,7 +66,7 @@ func signing(lasts time.Duration) (perSecond float64, each time.Duration, err er
 	used, began := ownCPU(), time.Now()
 	for range runtime.GOMAXPROCS(0) {
 		signers.Go(func() error {
-			for n := 0; time.Since(began) < lasts; n++ {
+			for n := 0; n == 0 || time.Since(began) < lasts; n++ {
 				if _, err := key.Sign(fmt.Append(nil, "notification ", n)); err != nil {
 					return err
 				}
@@ -91,24 +91,23 @@ func postgresRows(ctx context.Context, url string, row []byte, lasts time.Durati
 	if _, err := setup.Exec(ctx, "CREATE TABLE bare (id bigint PRIMARY KEY, body bytea)"); err != nil {
 		return 0, err
 	}
-	return inParallel(runtime.GOMAXPROCS(0), lasts, func(until time.Time, next *atomic.Int64) error {
+	var writers []func(last int64) error
+	for range runtime.GOMAXPROCS(0) {
 		conn, err := pgx.Connect(ctx, url)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		defer func() { _ = conn.Close(ctx) }()
 		ids, bodies := make([]int64, group), make([][]byte, group)
-		for time.Now().Before(until) {
-			last := next.Add(group)
+		writers = append(writers, func(last int64) error {
 			for i := range group {
 				ids[i], bodies[i] = last-int64(i), row
 			}
-			if _, err := conn.Exec(ctx, "INSERT INTO bare SELECT * FROM unnest($1::bigint[], $2::bytea[])", ids, bodies); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			_, err := conn.Exec(ctx, "INSERT INTO bare SELECT * FROM unnest($1::bigint[], $2::bytea[])", ids, bodies)
+			return err
+		})
+	}
+	return inParallel(writers, lasts)
 }
 
 // sqliteRows inserts groups of rows as the one writer that SQLite has, with
@@ -126,33 +125,36 @@ func sqliteRows(ctx context.Context, path string, row []byte, lasts time.Duratio
 	if err != nil {
 		return 0, err
 	}
-	return inParallel(1, lasts, func(until time.Time, next *atomic.Int64) error {
-		for time.Now().Before(until) {
-			tx, err := db.BeginTx(ctx, nil)
-			if err != nil {
-				return err
-			}
-			for range group {
-				if _, err := tx.StmtContext(ctx, insert).ExecContext(ctx, next.Add(1), row); err != nil {
-					return err
-				}
-			}
-			if err := tx.Commit(); err != nil {
+	return inParallel([]func(last int64) error{func(last int64) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		for i := range group {
+			if _, err := tx.StmtContext(ctx, insert).ExecContext(ctx, last-int64(i), row); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+		return tx.Commit()
+	}}, lasts)
 }
 
-// inParallel has writers write until the time is over, and returns how many
-// rows a second have got a number from next.
-func inParallel(writers int, lasts time.Duration, write func(until time.Time, next *atomic.Int64) error) (perSecond float64, err error) {
+// inParallel has each writer commit one group of rows after another until the
+// time is over, and at least one. A writer gets the last of its group's
+// numbers. It returns how many rows that were a second.
+func inParallel(writers []func(last int64) error, lasts time.Duration) (perSecond float64, err error) {
 	var all errgroup.Group
 	var next atomic.Int64
 	began := time.Now()
-	for range writers {
-		all.Go(func() error { return write(began.Add(lasts), &next) })
+	for _, commit := range writers {
+		all.Go(func() error {
+			for again := true; again; again = time.Since(began) < lasts {
+				if err := commit(next.Add(group)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	err = all.Wait()
 	return float64(next.Load()) / time.Since(began).Seconds(), err
