@@ -42,7 +42,8 @@ type Servers struct {
 	servers []*asynq.Server
 	paces   []*paced
 	held    *holder            // keeps the leases
-	letGo   context.CancelFunc // of the leases
+	open    context.Context    // until Shutdown has ended
+	letGo   context.CancelFunc // ends open, and with it the leases
 	shares  map[string]*shares // by shard
 	taking  context.Context    // of those who wait for a slot
 	stop    context.CancelFunc // ends taking
@@ -83,12 +84,12 @@ func backAfter(_ int, err error, _ *asynq.Task) time.Duration {
 // being sent must not be cut off for that; and asynq does not wait for handlers
 // whose context it has seen end.
 func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error) {
-	holding, letGo := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Servers{queue: q, worker: w, ctx: ctx, letGo: letGo, held: newHolder(q.redis), shares: map[string]*shares{}}
+	s := &Servers{queue: q, worker: w, ctx: ctx, held: newHolder(q.redis), shares: map[string]*shares{}}
+	s.open, s.letGo = context.WithCancel(context.WithoutCancel(ctx))
 	s.taking, s.stop = context.WithCancel(ctx)
-	go s.held.run(holding)
+	go s.held.run(s.open)
 	if q.embedded == nil {
-		go q.news.subscribe(holding)
+		go q.news.subscribe(s.open)
 	}
 	for _, shard := range q.shards { // before the first server starts, which reads them
 		s.shares[shard] = newShares(q.SlotsPerShard(slots))
@@ -150,7 +151,7 @@ func (s *Servers) handle(shard string, task *asynq.Task) error {
 
 // leave gives a slot of the partner up, to what was set aside for want of it.
 func (s *Servers) leave(shard, partner string) {
-	s.queue.bringBack(shard, s.shares[shard].leave(partner, time.Now()))
+	s.bringBack(shard, s.shares[shard].leave(partner, time.Now()), bringBackTries)
 }
 
 // Begin implements delivery.Slots. If the process dies the reconciler finds
@@ -182,16 +183,29 @@ func (s *Servers) Busy() (n int) {
 	return n
 }
 
-// bringBack has tasks that were set aside fetched again at once. One that is
-// not back in the queue yet comes after asideFor.
-func (q *Queue) bringBack(shard string, tasks []string) {
+// A ticket that was set aside cannot be brought back before asynq has put it
+// back, nor while Redis is away or has forgotten its queues.
+const (
+	bringBackEvery = time.Second
+	bringBackTries = int(asideFor / bringBackEvery) // then it comes by itself
+)
+
+// bringBack has tasks that were set aside fetched again at once, or as soon as
+// that can be done, for which it tries so many times.
+func (s *Servers) bringBack(shard string, tasks []string, tries int) {
+	var later []string
 	for _, id := range tasks {
-		if err := q.inspector.RunTask(shard, id); err != nil {
-			q.log.Debug("a ticket was not brought back", "ticket", id, "error", err)
+		err := s.queue.inspector.RunTask(shard, id)
+		if err != nil && !errors.Is(err, asynq.ErrTaskNotFound) { // what Redis forgot the reconciler finds
+			later = append(later, id)
+			s.queue.log.Debug("a ticket is not brought back yet", "ticket", id, "error", err)
 		}
 	}
-	if len(tasks) > 0 {
-		q.news.spread(shard)
+	if len(later) < len(tasks) {
+		s.queue.news.spread(shard)
+	}
+	if len(later) > 0 && tries > 1 && s.open.Err() == nil {
+		time.AfterFunc(bringBackEvery, func() { s.bringBack(shard, later, tries-1) })
 	}
 }
 
@@ -216,7 +230,7 @@ func (s *Servers) Stop() {
 	}
 	s.stop()
 	for shard, share := range s.shares {
-		s.queue.bringBack(shard, share.close())
+		s.bringBack(shard, share.close(), bringBackTries)
 	}
 }
 

@@ -144,6 +144,46 @@ func TestAStopGivesBackWhatWasFetchedAndNotBegun(t *testing.T) {
 	f.wait(t, many-running)
 }
 
+// Redis may have forgotten its queues, or not hold the ticket yet, when its
+// partner gives a slot up.
+func TestWhatIsSetAsideComesBackThoughRedisForgotItsQueues(t *testing.T) {
+	t.Parallel()
+	server := queuetest.Start(t)
+	q, b := open(t, server.URL), newBlocked(t)
+	const share = 4
+	s := serve(t, q, 4*share*len(q.Shards()), b.handle)
+	other := of("other")
+	enqueue(t, q, other)
+	receive(t, "another partner's ticket is handled", b.began)
+	for range share + 1 {
+		enqueue(t, q, of("greedy"))
+	}
+	for range share {
+		receive(t, "its share is handled", b.began)
+	}
+	shard := q.ShardOf(other.EndpointID)
+	var byItself time.Time
+	eventually(t, "the rest is set aside", func() bool {
+		set := q.redis.ZRangeWithScores(t.Context(), key(shard, "retry"), 0, -1).Val()
+		if len(set) == 1 {
+			byItself = time.Unix(int64(set[0].Score), 0)
+		}
+		return len(set) == 1
+	})
+	if err := server.Client(t).Del(t.Context(), "asynq:queues").Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.release()
+	eventually(t, "all slots were given up", func() bool { return s.Busy() == 0 })
+	if _, err := q.Epoch(t.Context(), shard); err != nil { // which the reconciler asks for: Redis knows the queue again
+		t.Fatal(err)
+	}
+	receive(t, "the rest is handled", b.began)
+	if now := time.Now(); !now.Before(byItself) {
+		t.Errorf("what was set aside came by itself, at %s", now)
+	}
+}
+
 // A process that stops while the ledger is away gives its tickets to others.
 func TestWhatAStoppingProcessMayNotBeginGoesToOthers(t *testing.T) {
 	t.Parallel()
