@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -89,14 +88,7 @@ func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
 func behind(t *testing.T, b *ledgertest.Bench, by string) *ledger.Ledger {
 	t.Helper()
 	change(t, b, "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $f$ SELECT pg_catalog.clock_timestamp() - interval '"+by+"' $f$")
-	address, err := url.Parse(b.Options.DatabaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := address.Query()
-	query.Set("search_path", query.Get("search_path")+",pg_catalog")
-	address.RawQuery = query.Encode()
-	b.Options.DatabaseURL = address.String()
+	b.Options.DatabaseURL = with(t, b.Options.DatabaseURL, "search_path", func(path string) string { return path + ",pg_catalog" })
 	return b.Another(t)
 }
 

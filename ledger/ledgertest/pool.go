@@ -22,6 +22,7 @@ import (
 var pool struct {
 	sync.Mutex
 	open    bool
+	server  *sql.DB // to make, empty and drop schemas with; nil: not yet needed
 	free    []schema
 	all     []schema
 	sqlite  []byte // a migrated database file
@@ -43,6 +44,9 @@ func (l Lending) Run() int {
 	for _, s := range pool.all {
 		pool.failure = append(pool.failure, s.drop())
 	}
+	if pool.server != nil {
+		pool.failure = append(pool.failure, pool.server.Close())
+	}
 	if err := errors.Join(pool.failure...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
@@ -50,22 +54,18 @@ func (l Lending) Run() int {
 	return code
 }
 
-// borrow returns the options of an empty, migrated ledger until the test ends.
-func borrow(t *testing.T, driver string) ledger.Options {
+// Borrowed returns the address of an empty, migrated schema of the test's own.
+// When the test ends, whoever is still connected to it, such as the sessions of
+// a process that was killed, is cut off, and it is emptied for the next test:
+// so its tables must not be changed, for which there is Schema.
+func Borrowed(t testing.TB) string {
 	t.Helper()
-	if driver == "sqlite" {
-		return ledger.Options{DataDir: copySQLite(t)}
+	if !pool.open {
+		address := Schema(t)
+		migrate(t, ledger.Options{DatabaseURL: address})
+		return address
 	}
-	pool.Lock()
-	defer pool.Unlock()
-	var s schema
-	if n := len(pool.free); n > 0 {
-		s, pool.free = pool.free[n-1], pool.free[:n-1]
-	} else {
-		s = createSchema(t)
-		pool.all = append(pool.all, s)
-		migrate(t, ledger.Options{DatabaseURL: s.address})
-	}
+	s := takeSchema(t)
 	t.Cleanup(func() {
 		if err := s.empty(); err != nil {
 			t.Error(err)
@@ -75,7 +75,36 @@ func borrow(t *testing.T, driver string) ledger.Options {
 		defer pool.Unlock()
 		pool.free = append(pool.free, s)
 	})
-	return ledger.Options{DatabaseURL: s.address}
+	return s.address
+}
+
+// takeSchema takes a free schema or makes one, which takes too long to keep
+// others from theirs.
+func takeSchema(t testing.TB) schema {
+	t.Helper()
+	pool.Lock()
+	if n := len(pool.free); n > 0 {
+		defer pool.Unlock()
+		s := pool.free[n-1]
+		pool.free = pool.free[:n-1]
+		return s
+	}
+	pool.Unlock()
+	s := createSchema(t)
+	pool.Lock()
+	pool.all = append(pool.all, s)
+	pool.Unlock()
+	migrate(t, ledger.Options{DatabaseURL: s.address})
+	return s
+}
+
+// borrow returns the options of an empty, migrated ledger until the test ends.
+func borrow(t *testing.T, driver string) ledger.Options {
+	t.Helper()
+	if driver == "sqlite" {
+		return ledger.Options{DataDir: copySQLite(t)}
+	}
+	return ledger.Options{DatabaseURL: Borrowed(t)}
 }
 
 // copySQLite makes a data directory from the first one that was migrated.
@@ -99,7 +128,7 @@ func copySQLite(t *testing.T) string {
 	return dir
 }
 
-func migrate(t *testing.T, o ledger.Options) {
+func migrate(t testing.TB, o ledger.Options) {
 	t.Helper()
 	if _, err := ledger.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -122,6 +151,7 @@ func createSchema(t testing.TB) schema {
 	s := schema{name: "t" + strings.ToLower(rand.Text()), server: server}
 	query := address.Query()
 	query.Set("search_path", s.name)
+	query.Set("application_name", s.name) // whose sessions they are
 	address.RawQuery = query.Encode()
 	s.address = address.String()
 	if err := s.run("CREATE SCHEMA " + s.name); err != nil {
@@ -130,25 +160,46 @@ func createSchema(t testing.TB) schema {
 	return s
 }
 
-// empty deletes all rows but the record of migrations.
+// empty deletes all rows but the record of migrations, without looking at
+// foreign keys, from the few of its many tables that have any.
 func (s schema) empty() error {
-	return s.run(`SET session_replication_role = replica; -- which looks at no foreign keys
-		DO $$ DECLARE t TEXT; BEGIN
-			FOR t IN SELECT c.relname FROM pg_class c WHERE c.relnamespace = '` + s.name + `'::regnamespace
-				AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'ledgerhook_migrations'
-			LOOP EXECUTE format('DELETE FROM ` + s.name + `.%I', t); END LOOP; END $$`)
+	return s.run(s.endSessions() + `
+		DO $$ DECLARE t REGCLASS; BEGIN
+			PERFORM set_config('session_replication_role', 'replica', true);
+			FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = '` + s.name + `'::regnamespace
+				AND c.relkind = 'r' AND c.relname <> 'ledgerhook_migrations' AND pg_relation_size(c.oid) > 0
+			LOOP EXECUTE 'DELETE FROM ' || t; END LOOP; END $$`)
 }
 
-func (s schema) drop() error { return s.run("DROP SCHEMA " + s.name + " CASCADE") }
+func (s schema) drop() error { return s.run(s.endSessions() + "DROP SCHEMA " + s.name + " CASCADE") }
 
-// run executes statements on a connection of their own.
+// endSessions is a statement that ends what a process that was killed began.
+func (s schema) endSessions() string {
+	return "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = '" + s.name + "';"
+}
+
+// run executes statements, while tests are lent schemas always on the same few
+// connections.
 func (s schema) run(statements string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	db, err := sql.Open("pgx", s.server)
+	db, done, err := s.connections()
 	if err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, statements)
-	return errors.Join(err, db.Close())
+	return errors.Join(err, done())
+}
+
+func (s schema) connections() (db *sql.DB, done func() error, err error) {
+	if !pool.open {
+		db, err = sql.Open("pgx", s.server)
+		return db, func() error { return db.Close() }, err
+	}
+	pool.Lock()
+	defer pool.Unlock()
+	if pool.server == nil {
+		pool.server, err = sql.Open("pgx", s.server)
+	}
+	return pool.server, func() error { return nil }, err
 }
