@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledgerhook/bench/program"
 )
 
 // binary is the program under test.
@@ -21,19 +23,13 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "ledgerhook-interface-")
-	if err != nil {
+	var remove func()
+	var err error
+	if binary, remove, err = program.Build(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "ledgerhook")
-	build := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as users have it
-	if output, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, output)
-		return 1
-	}
+	defer remove()
 	return m.Run()
 }
 

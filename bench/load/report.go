@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"ledgerhook/bench/stage"
+	"ledgerhook/bench/program"
 )
 
 // Report is everything that one command has measured.
@@ -29,7 +29,7 @@ type Machine struct {
 }
 
 func machine() Machine {
-	m := Machine{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Experiment: stage.Experiment()}
+	m := Machine{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Experiment: program.Experiment()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

@@ -6,13 +6,9 @@ package stage
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"time"
+
+	"ledgerhook/bench/program"
 )
 
 // T is the test, or the bench's run of one fault, that everything on a stage
@@ -35,41 +31,10 @@ type T interface {
 var binary string
 
 // Build builds the program; remove deletes it again. It must have been called
-// before any gateway starts. The program gets the cryptography that this one
-// was built with.
+// before any gateway starts.
 func Build() (remove func(), err error) {
-	dir, err := os.MkdirTemp("", "ledgerhook-stage-")
-	if err != nil {
-		return nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	binary = filepath.Join(dir, "ledgerhook")
-	build := exec.Command("go", "build", "-o", binary, "ledgerhook/cmd/ledgerhook")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as users have it, and as "make lint" has built it already
-	if e := Experiment(); e == boringCrypto {
-		build.Env = append(build.Env, "CGO_ENABLED=1", "GOEXPERIMENT="+e)
-	}
-	if output, err := build.CombinedOutput(); err != nil {
-		remove()
-		return nil, fmt.Errorf("build the program: %w\n%s", err, output)
-	}
-	return remove, nil
-}
-
-// boringCrypto signs faster and needs cgo.
-const boringCrypto = "boringcrypto"
-
-// Experiment is the GOEXPERIMENT that this program was built with.
-func Experiment() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	i := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "GOEXPERIMENT" })
-	if i < 0 {
-		return ""
-	}
-	return info.Settings[i].Value
+	binary, remove, err = program.Build()
+	return remove, err
 }
 
 // Eventually waits until fact holds, which must happen within limit and before
