@@ -103,8 +103,8 @@ type Dashboard struct {
 	opsDoor, portalDoor *door
 }
 
-// New prepares every template and asset; an error means that one of them is
-// wrong or an option is missing.
+// New prepares every asset; an error means that one of them is wrong or an
+// option is missing.
 func New(o Options) (*Dashboard, error) {
 	if o.Ledger == nil || o.Box == nil || o.Key == nil || o.Guard == nil || o.Resolver == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
 		return nil, errors.New("make the pages: an option is missing")
@@ -118,7 +118,7 @@ func New(o Options) (*Dashboard, error) {
 		return nil, fmt.Errorf("load the pages' assets: %w", err)
 	}
 	if d.pages, err = loadPages(); err != nil {
-		return nil, fmt.Errorf("load the pages' templates: %w", err)
+		return nil, fmt.Errorf("find the pages' templates: %w", err)
 	}
 	return d, nil
 }

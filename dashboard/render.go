@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"ledgerhook/web"
 )
@@ -20,13 +21,15 @@ var templateFiles embed.FS
 // parts are the templates that every page is put together with.
 var parts = []string{"layout.html", "components.html"}
 
-// pages are the parsed templates: of each file in templates/ one for each
-// language, inside the layout.
+// pages are the templates of a process: of each file in templates/ one for each
+// language, inside the layout. Each is put together when it is first asked for:
+// all of them together take a third of a start, and most are never seen.
 type pages struct {
-	byName map[string]map[string]*template.Template // page, then locale
+	byName map[string]map[string]func() (*template.Template, error) // page, then locale
 }
 
-func loadPages() (*pages, error) {
+// loadPages finds the pages. Every surface of a process has the same ones.
+var loadPages = sync.OnceValues(func() (*pages, error) {
 	sources, err := fs.Sub(templateFiles, "templates")
 	if err != nil {
 		return nil, err
@@ -35,28 +38,42 @@ func loadPages() (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pages{byName: map[string]map[string]*template.Template{}}
+	p := &pages{byName: map[string]map[string]func() (*template.Template, error){}}
 	for _, locale := range locales {
-		base, err := template.New("").Funcs(functions(locale)).ParseFS(sources, parts...)
-		if err != nil {
-			return nil, fmt.Errorf("parse the layout: %w", err)
-		}
+		layout := sync.OnceValues(func() (*template.Template, error) {
+			return template.New("").Funcs(functions(locale)).ParseFS(sources, parts...)
+		})
 		for _, file := range files {
 			if slices.Contains(parts, file) {
 				continue
 			}
-			t, err := template.Must(base.Clone()).ParseFS(sources, file)
-			if err != nil {
-				return nil, fmt.Errorf("parse %s: %w", file, err)
-			}
 			name := strings.TrimSuffix(file, path.Ext(file))
 			if p.byName[name] == nil {
-				p.byName[name] = map[string]*template.Template{}
+				p.byName[name] = map[string]func() (*template.Template, error){}
 			}
-			p.byName[name][locale] = t
+			p.byName[name][locale] = sync.OnceValues(func() (*template.Template, error) {
+				base, err := layout()
+				if err != nil {
+					return nil, err
+				}
+				return template.Must(base.Clone()).ParseFS(sources, file)
+			})
 		}
 	}
 	return p, nil
+})
+
+// template is that of a page in a language.
+func (p *pages) template(name, locale string) (*template.Template, error) {
+	made := p.byName[name][locale]
+	if made == nil {
+		return nil, fmt.Errorf("there is no template %s", name)
+	}
+	t, err := made()
+	if err != nil {
+		return nil, fmt.Errorf("parse the page %s: %w", name, err)
+	}
+	return t, nil
 }
 
 // frame is what every template is executed with: who asks, and the page's own
@@ -97,9 +114,9 @@ func (q *request) render(w http.ResponseWriter, r *http.Request, name string, vi
 // renderStatus answers with the template of a page. An error means that
 // nothing was written.
 func (q *request) renderStatus(w http.ResponseWriter, r *http.Request, status int, name string, view any) error {
-	t := q.surface.pages.byName[name][q.Locale]
-	if t == nil {
-		return fmt.Errorf("there is no template %s", name)
+	t, err := q.surface.pages.template(name, q.Locale)
+	if err != nil {
+		return err
 	}
 	var body bytes.Buffer
 	f := frame{request: q, View: view, RequestID: web.RequestID(r.Context()), Nav: q.navigation(r.URL.Path)}

@@ -76,11 +76,43 @@ func component(t *testing.T, name string, view any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := pages.template("error", english)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
-	if err := pages.byName["error"][english].ExecuteTemplate(&b, name, view); err != nil {
+	if err := page.ExecuteTemplate(&b, name, view); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// Each is put together when it is first asked for, and must not fail then.
+func TestEveryPageCanBePutTogetherInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	pages, err := loadPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pages.template("nothing", english); err == nil {
+		t.Error("there is a page called nothing")
+	}
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(file.Name(), ".html")
+		if slices.Contains(parts, file.Name()) {
+			continue
+		}
+		for _, locale := range locales {
+			page, err := pages.template(name, locale)
+			if err != nil || page.Lookup("layout") == nil {
+				t.Errorf("%s in %s: %v", name, locale, err)
+			}
+		}
+	}
 }
 
 func TestAFieldIsTiedToItsLabelHintAndError(t *testing.T) {
