@@ -55,7 +55,7 @@ func TestWhatIsGivenAndEmptyIsRefusedAndNothingAsked(t *testing.T) {
 		{[]string{"secret", "activate", "acme", "."}, `ID cannot be "."`},
 		{[]string{"replay", "watch", "."}, `ID cannot be "."`},
 	} {
-		got := inside(t, s.env(), test.args...)
+		got := run(t, s.env(), "", test.args...)
 		if want := "ledgerhook: " + test.says + "\n"; got.code != exitUsage || got.errors != want || got.out != "" {
 			t.Errorf("%q: exit code %d, stderr %q, want %q\nstdout: %s", test.args, got.code, got.errors, want, got.out)
 		}

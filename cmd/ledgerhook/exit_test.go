@@ -32,7 +32,7 @@ func TestEveryRefusalHasItsExitCodeAndOneLine(t *testing.T) {
 		{`200 {}`, exitOK, "endpoint ep_1 is paused"},
 	} {
 		s := newServer(t, map[string][]string{path: {test.answer}})
-		got := run(t, s.env(), "", "endpoint", "pause", "ep_1")
+		got := runProgram(t, s.env(), "", "endpoint", "pause", "ep_1")
 		got.has(t, test.code, test.says)
 		if strings.Count(got.errors, "\n") != 1 || got.out != "" {
 			t.Errorf("%s: want one line on stderr and nothing on stdout, got %q and %q", test.answer, got.errors, got.out)
@@ -77,8 +77,8 @@ func TestTheTokenIsFoundWhereAServerKeepsIt(t *testing.T) {
 			}
 		})
 	}
-	run(t, []string{"LEDGERHOOK_URL=" + s.URL}, "", "partner", "list").has(t, exitNotAllowed, "no token: set LEDGERHOOK_TOKEN")
-	run(t, []string{"LEDGERHOOK_TOKEN_FILE=none"}, "", "partner", "list").has(t, exitNotAllowed, "read the token")
+	runProgram(t, []string{"LEDGERHOOK_URL=" + s.URL}, "", "partner", "list").has(t, exitNotAllowed, "no token: set LEDGERHOOK_TOKEN")
+	runProgram(t, []string{"LEDGERHOOK_TOKEN_FILE=none"}, "", "partner", "list").has(t, exitNotAllowed, "read the token")
 }
 
 func TestNoServerSaysHowToStartOne(t *testing.T) {
@@ -90,12 +90,12 @@ func TestNoServerSaysHowToStartOne(t *testing.T) {
 
 func TestAClientReadsItsOwnSettingsAlone(t *testing.T) {
 	for _, wrong := range []string{"localhost:8081", "ftp://a.example", "http://127.0.0.1:8081/internal", "http://"} {
-		got := run(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + wrong}, "", "partner", "show", "acme")
+		got := runProgram(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + wrong}, "", "partner", "show", "acme")
 		got.has(t, exitFailed, "ledgerhook: the settings: LEDGERHOOK_URL (url): must be http:// or https:// and a host, without a path, not ")
 	}
 	s := newServer(t, map[string][]string{"GET /internal/v1/partners": {`200 {"items":[]}`}})
 	env := []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + s.URL + "/", "LEDGERHOOK_ROLES=worker", "LEDGERHOOK_OF_A_NEWER_SERVER=1"}
-	run(t, env, "", "partner", "list").has(t, exitOK, "none found")
+	runProgram(t, env, "", "partner", "list").has(t, exitOK, "none found")
 }
 
 func TestCtrlCEndsACallWith130(t *testing.T) {

@@ -342,13 +342,13 @@ func TestAListenerThatVerifiesNothingAnswersEveryPostAsTold(t *testing.T) {
 }
 
 func TestVersionAndCompletionNeedNothing(t *testing.T) {
-	if got := run(t, nil, "", "version"); got.code != exitOK || !strings.HasPrefix(got.out, "ledgerhook  dev\n") {
+	if got := runProgram(t, nil, "", "version"); got.code != exitOK || !strings.HasPrefix(got.out, "ledgerhook  dev\n") {
 		t.Errorf("version: %+v", got)
 	}
-	if got := run(t, nil, "", "completion", "bash"); got.code != exitOK || !strings.Contains(got.out, "complete ") {
+	if got := runProgram(t, nil, "", "completion", "bash"); got.code != exitOK || !strings.Contains(got.out, "complete ") {
 		t.Errorf("completion exits %d", got.code)
 	}
-	got := run(t, nil, "", "__complete", "deliveries", "list", "--state", "")
+	got := runProgram(t, nil, "", "__complete", "deliveries", "list", "--state", "")
 	if !strings.Contains(got.out, "exhausted\n") {
 		t.Errorf("states are not completed: %s", got.out)
 	}
@@ -357,16 +357,16 @@ func TestVersionAndCompletionNeedNothing(t *testing.T) {
 func TestHealthAsksTheServerItself(t *testing.T) {
 	s := newServer(t, map[string][]string{"GET /healthz": {`200 {}`, `503 {}`}})
 	env := []string{"LEDGERHOOK_URL=" + s.URL}
-	run(t, env, "", "doctor", "--health").has(t, exitOK, "healthy")
-	run(t, env, "", "doctor", "--health").has(t, exitFailed, "not healthy")
+	runProgram(t, env, "", "doctor", "--health").has(t, exitOK, "healthy")
+	runProgram(t, env, "", "doctor", "--health").has(t, exitFailed, "not healthy")
 	internal := []string{"LEDGERHOOK_INTERNAL_LISTEN=0.0.0.0:" + s.URL[strings.LastIndex(s.URL, ":")+1:]}
-	run(t, internal, "", "doctor", "--health").has(t, exitFailed, s.URL+" answered 503")
-	run(t, []string{"LEDGERHOOK_RETENTION=soon"}, "", "doctor", "--health").has(t, exitFailed, "LEDGERHOOK_RETENTION")
+	runProgram(t, internal, "", "doctor", "--health").has(t, exitFailed, s.URL+" answered 503")
+	runProgram(t, []string{"LEDGERHOOK_RETENTION=soon"}, "", "doctor", "--health").has(t, exitFailed, "LEDGERHOOK_RETENTION")
 }
 
 func TestTheDoctorNamesSettingsThatNoServerStartsWith(t *testing.T) {
 	for setting, value := range map[string]string{"LEDGERHOOK_RETENTION": "soon", "LEDGERHOOK_ADMIN_PASSWORD": "password1"} {
-		if got := run(t, []string{setting + "=" + value}, "", "doctor"); got.code != exitDegraded || !strings.Contains(got.out, setting) {
+		if got := runProgram(t, []string{setting + "=" + value}, "", "doctor"); got.code != exitDegraded || !strings.Contains(got.out, setting) {
 			t.Errorf("exit code %d\n%s", got.code, got.out)
 		}
 	}

@@ -112,7 +112,7 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 	client := []string{"LEDGERHOOK_URL=" + internal, "LEDGERHOOK_DATA_DIR=" + filepath.Join(serve.Dir, "data")}
 	do := func(stdin string, code int, args ...string) result {
 		t.Helper()
-		got := run(t, client, stdin, args...)
+		got := runProgram(t, client, stdin, args...)
 		got.has(t, code, "")
 		return got
 	}
