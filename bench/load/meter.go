@@ -63,13 +63,16 @@ func (m *meter) read() (r reading) {
 	if m.db != nil {
 		m.readPostgres(&r)
 		m.readRedis(&r)
-		r.postgres, r.redis = treeCPU(m.w.postgres.PID()), treeCPU(m.w.cache.PID())
 	}
-	var processes []int
+	var gateways, postgres, cache []int
 	for _, g := range m.w.gateways {
-		processes = append(processes, g.Process.Cmd.Process.Pid)
+		gateways = append(gateways, g.Process.Cmd.Process.Pid)
 	}
-	r.gateway, r.receiver, r.bench = treeCPU(processes...), treeCPU(m.w.receiver.Cmd.Process.Pid), ownCPU()
+	if m.db != nil {
+		postgres, cache = []int{m.w.postgres.PID()}, []int{m.w.cache.PID()}
+	}
+	used := treeCPU(gateways, postgres, cache, []int{m.w.receiver.Cmd.Process.Pid})
+	r.gateway, r.postgres, r.redis, r.receiver, r.bench = used[0], used[1], used[2], used[3], ownCPU()
 	return r
 }
 

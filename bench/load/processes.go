@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,37 +14,40 @@ import (
 // tick is the unit of processor times in /proc.
 const tick = time.Second / 100
 
-// treeCPU is the processor time that processes, their children, and those of
-// them that have ended and been waited for, have used; exact to a tick for
-// each.
-func treeCPU(roots ...int) time.Duration {
+// treeCPU is the processor time that each group of processes has used, with
+// their children and those of them that have ended and been waited for; exact
+// to a tick for each. All are looked at once, as there may be hundreds.
+func treeCPU(groups ...[]int) []time.Duration {
 	type process struct {
 		parent int
 		used   time.Duration
 	}
 	all := map[int]process{}
-	entries, _ := filepath.Glob("/proc/[0-9]*/stat")
+	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
-		text, err := os.ReadFile(entry)
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(entry)))
 		// The name in brackets may hold anything; from the state on there are only numbers.
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		number := func(i int) (n int) { n, _ = strconv.Atoi(fields[i-3]); return n } // as proc(5) counts them
 		all[pid] = process{number(4), time.Duration(number(14)+number(15)+number(16)+number(17)) * tick}
 	}
-	var sum time.Duration
+	sums := make([]time.Duration, len(groups))
 	for pid := range all {
 		for up := pid; up > 1; up = all[up].parent {
-			if slices.Contains(roots, up) {
-				sum += all[pid].used
+			if i := slices.IndexFunc(groups, func(roots []int) bool { return slices.Contains(roots, up) }); i >= 0 {
+				sums[i] += all[pid].used
 				break
 			}
 		}
 	}
-	return sum
+	return sums
 }
 
 // ownCPU is the processor time that this process has used.
