@@ -7,8 +7,8 @@ import (
 	"ledgerhook/ledger/ledgertest"
 )
 
-// both runs test on an embedded gateway and on one with PostgreSQL and a
-// Redis of its own.
+// both runs test on an embedded gateway and on one with a migrated PostgreSQL
+// and a Redis of its own.
 func both(t *testing.T, test func(t *testing.T, g *stage.Gateway)) {
 	t.Helper()
 	t.Parallel()
@@ -18,6 +18,6 @@ func both(t *testing.T, test func(t *testing.T, g *stage.Gateway)) {
 	})
 	t.Run("postgres and redis", func(t *testing.T) {
 		t.Parallel()
-		test(t, stage.Served(t, ledgertest.Schema(t), stage.StartRedis(t)))
+		test(t, stage.Served(t, ledgertest.Borrowed(t), stage.StartRedis(t)))
 	})
 }

@@ -36,7 +36,7 @@ func TestAnEmbeddedGatewayKeepsItsBacklogThroughAKill(t *testing.T) {
 	closed := newGate(t)
 	p := stage.NewPartner(g, "acme", closed.hold)
 	ids := stage.PostAll(g, p.Code, sized(200, 500))
-	stage.Eventually(t, 10*time.Second, "deliveries are in flight", func() bool { return len(g.Deliveries(p.Code, "sending")) > 0 })
+	stage.Asking(t, 10*time.Second, "deliveries are in flight", func() bool { return len(g.Deliveries(p.Code, "sending")) > 0 })
 	g.Kill()
 	closed.open()
 	g.Start()
@@ -46,7 +46,7 @@ func TestAnEmbeddedGatewayKeepsItsBacklogThroughAKill(t *testing.T) {
 func TestEventsThatTheQueueNeverHeardOfAreDelivered(t *testing.T) {
 	t.Parallel()
 	cache := stage.StartRedis(t)
-	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g := stage.Served(t, ledgertest.Borrowed(t), cache)
 	g.Set(map[string]string{"LEDGERHOOK_ROLES": "api"}) // with a worker of its own it would need no queue
 	g.Start()
 	var partners []*stage.Partner // several, so that more than one window's worth is admitted at once
@@ -73,7 +73,7 @@ func TestEventsThatTheQueueNeverHeardOfAreDelivered(t *testing.T) {
 func TestFirstAttemptsNeedNoRedis(t *testing.T) {
 	t.Parallel()
 	cache := stage.StartRedis(t)
-	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g := stage.Served(t, ledgertest.Borrowed(t), cache)
 	g.Start()
 	p := stage.NewPartner(g, "acme", stage.TakeAll)
 	cache.Stop()

@@ -70,7 +70,7 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 func TestNothingIsLostWhenRedisIsEmptied(t *testing.T) {
 	t.Parallel()
 	cache := stage.StartRedis(t)
-	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g := stage.Served(t, ledgertest.Borrowed(t), cache)
 	quickly(g)
 	g.Start()
 	p := stage.NewPartner(g, "acme", stage.Stumble)
@@ -86,7 +86,7 @@ func TestNothingIsLostWhenRedisIsEmptied(t *testing.T) {
 
 func TestRolesRunApartAndAWorkerMayDie(t *testing.T) {
 	t.Parallel()
-	database, cache := ledgertest.Schema(t), stage.StartRedis(t)
+	database, cache := ledgertest.Schema(t), stage.StartRedis(t) // which the first of them migrates
 	role := func(roles string) *stage.Gateway {
 		g := stage.Served(t, database, cache)
 		quickly(g)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ledgerhook/bench/stage"
+	"ledgerhook/ledger/ledgertest"
 )
 
 var full = flag.Bool("full", false, "run at full size: 2,000 events where the default takes a few hundred")
@@ -27,7 +28,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer remove()
-	return m.Run()
+	return ledgertest.Lending{Tests: m}.Run()
 }
 
 // sized is a number of events or a time: one for every run, one for -full.

@@ -72,7 +72,7 @@ func TestMetricsCountDeliveriesByWhatMadeThem(t *testing.T) {
 		made := func(trigger, webhookType string, n int) string {
 			return fmt.Sprintf("\nledgerhook_deliveries_created_total{trigger=%q,webhook_type=%q} %d\n", trigger, webhookType, n)
 		}
-		stage.Eventually(t, deadline, "the replay is counted", func() bool { return strings.Contains(metricsOf(t, g), made("replay", "TopupCard", 1)) })
+		stage.Asking(t, deadline, "the replay is counted", func() bool { return strings.Contains(metricsOf(t, g), made("replay", "TopupCard", 1)) })
 		metrics := metricsOf(t, g)
 		for _, want := range []string{made("first", "TopupCard", 2), made("manual", "TopupCard", 1), made("test", "CreateCard", 1)} {
 			if !strings.Contains(metrics, want) {
@@ -85,7 +85,7 @@ func TestMetricsCountDeliveriesByWhatMadeThem(t *testing.T) {
 func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 	t.Parallel()
 	cache := stage.StartRedis(t)
-	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g := stage.Served(t, ledgertest.Borrowed(t), cache)
 	g.Start()
 	type readiness struct {
 		Status string
@@ -111,7 +111,7 @@ func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 	}
 	cache.Stop()
 	var away readiness
-	stage.Eventually(t, 10*time.Second, "the process is not ready", func() bool {
+	stage.Asking(t, 10*time.Second, "the process is not ready", func() bool {
 		var status int
 		status, away = ready()
 		return status == http.StatusServiceUnavailable
@@ -129,7 +129,7 @@ func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 		t.Errorf("a process without its Redis is alive, /healthz says %d, %v", a.Status, err)
 	}
 	cache.Start()
-	stage.Eventually(t, 10*time.Second, "the process is ready again", func() bool {
+	stage.Asking(t, 10*time.Second, "the process is ready again", func() bool {
 		status, _ := ready()
 		return status == http.StatusOK
 	})

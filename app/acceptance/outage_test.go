@@ -12,7 +12,7 @@ import (
 func TestNothingIsLostWhenRedisRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	cache := stage.StartRedis(t)
-	g := stage.Served(t, ledgertest.Schema(t), cache)
+	g := stage.Served(t, ledgertest.Borrowed(t), cache)
 	quickly(g)
 	g.Start()
 	p := stage.NewPartner(g, "acme", stage.Stumble)

@@ -113,7 +113,7 @@ func TestTheReadmeWorksAsItIsWritten(t *testing.T) {
 	n.gets(first[1])
 	commands := strings.Split(strings.TrimSpace(first[1]), "\n")
 	show := commands[len(commands)-1]
-	stage.Eventually(t, time.Minute, "the delivery arrives at the second attempt", func() bool {
+	stage.Asking(t, time.Minute, "the delivery arrives at the second attempt", func() bool {
 		shown := n.gets(show)
 		return strings.Contains(shown, "state     delivered") && regexp.MustCompile(`(?m)^2 .* retry +200 `).MatchString(shown)
 	})
@@ -134,7 +134,7 @@ func TestTheReadmeWorksAsItIsWritten(t *testing.T) {
 	}
 	_, out := n.types(run)
 	n.gets(verify[1])
-	stage.Eventually(t, time.Minute, "the receiver in JavaScript verifies an event", func() bool {
+	stage.Asking(t, time.Minute, "the receiver in JavaScript verifies an event", func() bool {
 		n.gets(strings.Replace(strings.Join(commands[1:3], "\n"), "topup_01", fmt.Sprintf("topup_%d", time.Now().UnixNano()), 1))
 		_, found := out.Find(0, " TopupCard Completed")
 		return found

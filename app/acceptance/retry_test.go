@@ -24,7 +24,7 @@ func TestEveryRetrySendsTheSameBytes(t *testing.T) {
 
 		attempted(2) // the first and its retry; both fail, the next one is an hour away
 		var d stage.Shown
-		stage.Eventually(t, 20*time.Second, "the delivery waits", func() bool {
+		stage.Asking(t, 20*time.Second, "the delivery waits", func() bool {
 			d = g.Deliveries(p.Code, "")[0]
 			return d.State == "pending" && d.AttemptCount == 2
 		})

@@ -21,11 +21,11 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer remove()
-	return m.Run()
+	return ledgertest.Lending{Tests: m}.Run()
 }
 
 func small() bench {
-	return bench{size: shortSize, database: func(t stage.T) string { return ledgertest.Schema(t.(*testing.T)) }}
+	return bench{size: shortSize, database: func(t stage.T) string { return ledgertest.Borrowed(t.(*testing.T)) }}
 }
 
 // scenesAtOnce bounds the gateways that run: each takes a fifth of a processor

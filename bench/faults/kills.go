@@ -204,7 +204,7 @@ func killedBeforeAck(s *scene, f fault) {
 	if !s.full {
 		s.handOutAgain() // as asynq does after a minute or two
 	}
-	stage.Eventually(s, 3*time.Minute, "the queue has handed its task out again", func() bool {
+	stage.Asking(s, 3*time.Minute, "the queue has handed its task out again", func() bool {
 		return s.onRedis(client, "active")+s.onRedis(client, "pending") == 0
 	})
 	if n := p.Asked(); n != 1 {

@@ -30,7 +30,7 @@ func pick[T any](s size, short, full T) T {
 // bench makes scenes of one size.
 type bench struct {
 	size     size
-	database func(stage.T) string // an empty one
+	database func(stage.T) string // one without rows, migrated or not
 }
 
 // count is what came of a fault.

@@ -21,7 +21,7 @@ func redisTakesNothing(s *scene, _ fault) {
 		}
 	}
 	replicas("1")
-	stage.Eventually(s, limit, "the gateways say why they are not ready", func() bool {
+	stage.Asking(s, limit, "the gateways say why they are not ready", func() bool {
 		a, err := s.api().Call("GET", "/readyz", nil)
 		return err == nil && a.Status == http.StatusServiceUnavailable && strings.Contains(string(a.Body), "NOREPLICAS")
 	})

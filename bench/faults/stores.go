@@ -115,7 +115,7 @@ func databaseReadOnly(s *scene, f fault) {
 	}
 	s.refused(f, func() {
 		alter("SET default_transaction_read_only = on")
-		stage.Eventually(s, limit, "the gateways say why they are not ready", func() bool {
+		stage.Asking(s, limit, "the gateways say why they are not ready", func() bool {
 			a, err := s.api().Call("GET", "/readyz", nil)
 			return err == nil && a.Status == http.StatusServiceUnavailable && strings.Contains(string(a.Body), "read-only")
 		})
@@ -131,7 +131,7 @@ func (s *scene) refused(f fault, shut, open func()) {
 		gone := time.Now()
 		p := s.partners[0]
 		event := stage.Event(p.Code, s.events) // after those of the load
-		stage.Eventually(s, limit, "a poster is told that nothing is taken", func() bool {
+		stage.Asking(s, limit, "a poster is told that nothing is taken", func() bool {
 			a, err := s.api().Call("POST", "/internal/v1/events", event)
 			if err == nil && a.Status == http.StatusAccepted {
 				s.Fatal("an event is accepted of a database that takes none")
@@ -141,12 +141,12 @@ func (s *scene) refused(f fault, shut, open func()) {
 		open()
 		s.back()
 		var made struct{ EventID string }
-		stage.Eventually(s, soon, "the same event is accepted as if nothing had been", func() bool {
+		stage.Asking(s, soon, "the same event is accepted as if nothing had been", func() bool {
 			a, err := s.api().Call("POST", "/internal/v1/events", event)
 			return err == nil && a.Status == http.StatusAccepted && json.Unmarshal(a.Body, &made) == nil
 		})
 		s.posted[made.EventID] = true
-		stage.Eventually(s, soon, "the gateway is ready again", func() bool {
+		stage.Asking(s, soon, "the gateway is ready again", func() bool {
 			a, err := s.api().Call("GET", "/readyz", nil)
 			return err == nil && a.Status == http.StatusOK
 		})
