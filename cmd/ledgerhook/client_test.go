@@ -144,6 +144,7 @@ func TestRequestsSayWhatTheCommandLineSaid(t *testing.T) {
 }
 
 func TestATestOfAnEndpointTellsHowItWent(t *testing.T) {
+	t.Parallel()
 	attempt := func(state, outcome, class string, status int) string {
 		doc, _ := json.Marshal(map[string]any{"deliveryId": "dlv_1", "state": state, "attempts": []any{
 			map[string]any{"number": 1, "outcome": outcome, "statusCode": status, "errorClass": class, "durationMs": 34}}})

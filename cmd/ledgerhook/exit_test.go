@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryRefusalHasItsExitCodeAndOneLine(t *testing.T) {
+	t.Parallel()
 	const path = "POST /internal/v1/endpoints/ep_1/pause"
 	for _, test := range []struct {
 		answer string
@@ -55,6 +56,7 @@ func TestAWrongCommandLineIsAUsageError(t *testing.T) {
 }
 
 func TestTheTokenIsFoundWhereAServerKeepsIt(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, map[string][]string{"GET /internal/v1/partners": {`200 {"items":[]}`}})
 	for _, test := range []struct {
 		name string
@@ -89,6 +91,7 @@ func TestNoServerSaysHowToStartOne(t *testing.T) {
 }
 
 func TestAClientReadsItsOwnSettingsAlone(t *testing.T) {
+	t.Parallel()
 	for _, wrong := range []string{"localhost:8081", "ftp://a.example", "http://127.0.0.1:8081/internal", "http://"} {
 		got := runProgram(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + wrong}, "", "partner", "show", "acme")
 		got.has(t, exitFailed, "ledgerhook: the settings: LEDGERHOOK_URL (url): must be http:// or https:// and a host, without a path, not ")

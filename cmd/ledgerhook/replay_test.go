@@ -74,6 +74,7 @@ func TestAReplayIsStartedForAReason(t *testing.T) {
 }
 
 func TestAReplayIsWatchedToItsEnd(t *testing.T) {
+	t.Parallel()
 	running := replayDoc("running", 8, 0, 2, 0, 0, 0)
 	for _, test := range []struct {
 		name    string

@@ -81,6 +81,7 @@ func TestAPartnersRequestIsSignedAndVerifies(t *testing.T) {
 }
 
 func TestAWrongRequestIsToldWhatItSigned(t *testing.T) {
+	t.Parallel()
 	private, public := keyPair(t)
 	_, another := keyPair(t)
 	pem, err := os.ReadFile(private)
@@ -173,6 +174,7 @@ func signedNotification(t *testing.T, private, secret string) (headers, body str
 }
 
 func TestAKeptNotificationVerifiesOrTellsWhyNot(t *testing.T) {
+	t.Parallel()
 	private, public := keyPair(t)
 	_, other := keyPair(t)
 	secret := signer.NewWebhookSecret()
@@ -258,6 +260,7 @@ func (l listener) interrupt(t *testing.T) {
 }
 
 func TestAListenerVerifiesPrintsAndAnswersAsTold(t *testing.T) {
+	t.Parallel()
 	private, public := keyPair(t)
 	secret := signer.NewWebhookSecret()
 	l := listen(t, "--public-key", public, "--secret", secret, "--fail-first", "1", "--status", "204")
@@ -355,6 +358,7 @@ func TestVersionAndCompletionNeedNothing(t *testing.T) {
 }
 
 func TestHealthAsksTheServerItself(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, map[string][]string{"GET /healthz": {`200 {}`, `503 {}`}})
 	env := []string{"LEDGERHOOK_URL=" + s.URL}
 	runProgram(t, env, "", "doctor", "--health").has(t, exitOK, "healthy")

@@ -57,6 +57,7 @@ func startServer(ctx context.Context, t *testing.T, env ...string) (serve *exec.
 }
 
 func TestTheDemoDeliversAndVerifiesEverything(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := command(ctx, t, nil, "demo", "--duration", "4s", "--json")
@@ -79,6 +80,7 @@ func TestTheDemoDeliversAndVerifiesEverything(t *testing.T) {
 }
 
 func TestCtrlCEndsADemoWithItsSummary(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := command(ctx, t, []string{"LEDGERHOOK_LISTEN=127.0.0.1:0", "LEDGERHOOK_INTERNAL_LISTEN=127.0.0.1:0", "LEDGERHOOK_DATA_DIR=kept"}, "demo")
@@ -105,6 +107,7 @@ func TestCtrlCEndsADemoWithItsSummary(t *testing.T) {
 // A day at the command line, with every part real: a server, a partner, its
 // receiver, an event.
 func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
+	t.Parallel()
 	_, public := keyPair(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -175,6 +178,7 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 
 // The stream of an open page lasts for minutes; a stop ends it.
 func TestAnOpenPageHoldsUpNoStop(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	const password = "four plain words here"
