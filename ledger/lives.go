@@ -26,10 +26,47 @@ func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
 		{"sessions", "UPDATE sessions SET expires_at = $1 WHERE expires_at > $2", []any{end(partners.SessionLife), wrong(partners.SessionLife)}},
 		{"newest requests", "UPDATE sessions SET seen_at = $1 WHERE seen_at > $2", []any{end(0), wrong(0)}},
 		{"invitations", "UPDATE invites SET expires_at = $1 WHERE expires_at > $2", []any{end(partners.InviteLife), wrong(partners.InviteLife)}},
+		{"webhook secrets", "UPDATE secrets SET retires_at = $1 WHERE retires_at > $2", []any{end(partners.SecretOverlap), wrong(partners.SecretOverlap)}},
+		{"rates", "UPDATE rates SET updated_at = $1 WHERE updated_at > $2", []any{end(0), wrong(0)}},
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
 		if _, err := l.write.ExecContext(ctx, step.query, step.args...); err != nil {
 			return l.broken(fmt.Errorf("bound the lives of %s: %w", step.what, err))
+		}
+	}
+	return l.boundOldKeys(ctx, now)
+}
+
+// boundOldKeys does the same for the public keys that partners have replaced.
+func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
+	end := now.Add(partners.KeyOverlap)
+	type change struct{ code, was, is any }
+	var changes []change
+	err := new(text).add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").query(ctx, l.read, func(rows row) error {
+		var code string
+		var stored []byte
+		if err := rows.Scan(&code, &stored); err != nil {
+			return err
+		}
+		keys, err := readOldKeys(stored)
+		wrong := false
+		for i := range keys {
+			if keys[i].Until.After(end.Add(MaxClockSkew)) {
+				keys[i].Until, wrong = end, true
+			}
+		}
+		if wrong {
+			changes = append(changes, change{code, stored, writeOldKeys(keys)})
+		}
+		return err
+	})
+	if err != nil {
+		return l.broken(fmt.Errorf("read the keys that were replaced: %w", err))
+	}
+	for _, c := range changes { // what changes meanwhile waits for the next sweep
+		_, err := l.write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
+		if err != nil {
+			return l.broken(fmt.Errorf("bound the lives of replaced keys: %w", err))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 )
 
@@ -22,6 +23,9 @@ func TestNobodyStaysInForLongerByAClockThatWasAhead(t *testing.T) {
 		if _, err := b.TryLogin(t.Context(), []string{"username eve"}, now); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := b.SetRate(t.Context(), orders.Rate{Crypto: "USDT", WalletAddress: "TWallet1"}); err != nil {
+			t.Fatal(err)
+		}
 		ends := []struct {
 			table, column string
 			life          time.Duration
@@ -35,6 +39,8 @@ func TestNobodyStaysInForLongerByAClockThatWasAhead(t *testing.T) {
 			{"sessions", "seen_at", 0},
 			{"invites", "expires_at", partners.InviteLife},
 			{"login_failures", "last_at", 0},
+			{"secrets", "retires_at", partners.SecretOverlap},
+			{"rates", "updated_at", 0},
 		}
 		ahead := func(by time.Duration) {
 			for _, end := range ends {
@@ -58,6 +64,31 @@ func TestNobodyStaysInForLongerByAClockThatWasAhead(t *testing.T) {
 		checkAccess(t, tokens, pair.Access, true)
 		if _, ok := refresh(t, tokens, pair.Refresh); !ok {
 			t.Error("the refresh token is no longer good")
+		}
+	})
+}
+
+// A key is replaced because it may be known to others: it must not verify for
+// longer because a clock was ahead.
+func TestAReplacedKeyVerifiesForADayAlsoByAClockThatWasAhead(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		b.Partner(t, "umbrella")
+		now := time.Now().Truncate(time.Microsecond).UTC()
+		right := now.Add(partners.KeyOverlap)
+		for code, ahead := range map[string]time.Duration{"acme": 40 * day, "umbrella": ledger.MaxClockSkew} {
+			_, err := b.UpdatePartner(t.Context(), code, func(p *partners.Partner) error { return p.ReplaceKey([]byte("new"), now.Add(ahead)) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		sweep(t, b, now)
+		for code, until := range map[string]time.Time{"acme": right, "umbrella": right.Add(ledger.MaxClockSkew)} {
+			p, err := b.Ledger.Partner(t.Context(), code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, code+" verifies by the old key", p.OldKeys, []partners.OldKey{{PEM: []byte("pem"), Until: until}})
 		}
 	})
 }

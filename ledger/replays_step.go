@@ -152,6 +152,7 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 		return step, err
 	}
 	pace := webhook.Window{RateEvery: time.Second / time.Duration(rate), RateNext: next}
+	pace.Bound(b.now)
 	items, err := b.replayItems(ctx, id, endpoints, created)
 	if err != nil {
 		return step, err
@@ -176,26 +177,32 @@ func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (
 			step.admitted++
 		}
 	}
-	if len(became) == 0 {
-		return step, nil
+	if err := b.storePace(ctx, id, next, pace.RateNext); err != nil || len(became) == 0 {
+		return step, err
 	}
 	if err := b.insertDeliveries(ctx, made); err != nil {
 		return step, err
 	}
-	return step, b.storeReplayed(ctx, id, became, pace.RateNext)
+	return step, b.storeReplayed(ctx, id, became)
 }
 
-// storeReplayed writes what became of items and how far the rate is used.
-func (b *batch) storeReplayed(ctx context.Context, id string, became map[int64]replayed, rateNext time.Time) error {
+// storePace writes how far the replay's rate is used, if that has changed.
+func (b *batch) storePace(ctx context.Context, id string, was, next time.Time) error {
+	if next.Equal(was) {
+		return nil
+	}
+	_, err := b.tx.ExecContext(ctx, "UPDATE replays SET rate_next = $2 WHERE id = $1", id, micros(next))
+	return err
+}
+
+// storeReplayed writes what became of items.
+func (b *batch) storeReplayed(ctx context.Context, id string, became map[int64]replayed) error {
 	positions := slices.Sorted(maps.Keys(became))
 	t := b.text().add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
 	t.table(len(positions), func(i int) []any {
 		return []any{positions[i], became[positions[i]].newID, became[positions[i]].outcome}
 	})
-	if _, err := t.add(" WHERE replay_id = ? AND position = v.column1", id).exec(ctx, b.tx); err != nil {
-		return err
-	}
-	_, err := b.tx.ExecContext(ctx, "UPDATE replays SET rate_next = $2 WHERE id = $1", id, micros(rateNext))
+	_, err := t.add(" WHERE replay_id = ? AND position = v.column1", id).exec(ctx, b.tx)
 	return err
 }
 

@@ -128,6 +128,21 @@ func TestTheItemsOfAStepAreMadeInOneStatement(t *testing.T) {
 	b.CheckWindows(t)
 }
 
+func TestAReplayStandsStillForNoLongerThanItsRateByAClockThatWasAhead(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		b.Partner(t, "acme")
+		wide(t, b, 40)
+		exhaust(t, b, 5)
+		replay(t, b, 10)
+		change(t, b, "UPDATE replays SET rate_next = $1", time.Now().Add(400*time.Second).UnixMicro())
+		step(t, b)
+		same(t, "replays that wait for longer than a second", b.Count(t, "SELECT COUNT(*) FROM replays WHERE rate_next > $1", time.Now().Add(time.Second).UnixMicro()), 0)
+		change(t, b, "UPDATE replays SET rate_next = rate_next - 1000000") // a second later
+		admitted, _ := step(t, b)
+		same(t, "admitted", admitted, 5)
+	})
+}
+
 func TestAReplayThatStoppedItselfIsJudgedAfresh(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
