@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledgerhook/partners"
+	"ledgerhook/webhook"
 )
 
 // activityView is what was done about a partner, by its people and by us.
@@ -42,12 +43,13 @@ func (s *surface) activityPage(w http.ResponseWriter, r *http.Request, q *reques
 }
 
 // activityRows are entries of the audit log as who asks may see them: an
-// operator as they are, a partner without who of the company acted.
+// operator as they are, a partner without who of the company acted. Card
+// numbers are masked.
 func (q *request) activityRows(found []partners.AuditEntry) (rows []activityRow) {
 	for _, e := range found {
 		row := activityRow{At: e.At, Action: e.Action, Target: e.Target}
 		if name, own := strings.CutPrefix(e.Actor, q.User.PartnerCode+"/"); own || q.Ops() {
-			row.Who, row.Detail = name, e.Detail
+			row.Who, row.Detail = name, webhook.MaskCards(e.Detail)
 		}
 		rows = append(rows, row)
 	}

@@ -1,12 +1,16 @@
 package dashboard
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
+	"ledgerhook/webhook"
 )
 
 // A card number that somebody typed into a reason is masked wherever it is
@@ -29,7 +33,52 @@ func TestACardNumberInAReasonIsMasked(t *testing.T) {
 			}
 		}
 	})
-	if d := diffPayloads("", []byte(`{"a":"x"}`), []byte(`{"a":"4111111111111111"}`)); d.Rows[0].Is != `"************1111"` {
-		t.Errorf("a difference shows %s", d.Rows[0].Is)
+	for value, want := range map[string]string{
+		"4111111111111111": `"************1111"`,
+		strings.Repeat("x ", 93) + "4111111111111111": `"` + strings.Repeat("x ", 93) + "************1…", // the cut is within it
+	} {
+		if d := diffPayloads("", []byte(`{"a":"x"}`), []byte(`{"a":"`+value+`"}`)); d.Rows[0].Is != want {
+			t.Errorf("a difference shows %s, want %s", d.Rows[0].Is, want)
+		}
+	}
+}
+
+// The same holds for what is written of an endpoint, also where its partner
+// reads it.
+func TestACardNumberInWhatIsWrittenOfAnEndpointIsMasked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	e := s.bench.Endpoint(t, "acme", 8)
+	_, err := s.Ledger.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
+		e.Description = "cards, such as 4111 1111 1111 1111"
+		e.Window.Breaker.OpenByHand("opened by hand: it got 4111 1111 1111 1111")
+		return nil
+	}, partners.AuditEntry{Actor: "acme/eve", Action: "endpoint.change", Detail: "for 4111 1111 1111 1111"})
+	if err == nil {
+		err = s.Ledger.AddRefusals(t.Context(), []delivery.Refusal{{Result: delivery.Refused, PartnerCode: "acme", Reference: "tp_9", Reason: "no 4111 1111 1111 1111"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, operator := s.signIn(t, "acme", partners.RoleAdmin), s.signIn(t, "", partners.RoleAdmin)
+	for _, page := range []struct {
+		client  *http.Client
+		address string
+		form    url.Values
+		masked  int
+	}{
+		{admin, s.portal.URL + "/portal/endpoints", nil, 1},
+		{admin, s.portal.URL + "/portal/endpoints/" + e.ID, nil, 2},
+		{admin, s.portal.URL + "/portal/activity", nil, 1},
+		{operator, s.ops.URL + "/ops/partners/acme", nil, 3},
+		{operator, s.ops.URL + "/ops/audit", nil, 1},
+		{operator, s.ops.URL + "/ops/reconcile", url.Values{"references": {"tp_9"}, "partner": {"acme"}}, 1},
+	} {
+		method := map[bool]string{true: "GET", false: "POST"}[page.form == nil]
+		_, body := ask(t, page.client, method, page.address, page.form)
+		if n := strings.Count(body, "**** **** **** 1111"); strings.Contains(body, "4111 1111") || n < page.masked {
+			t.Errorf("%s shows a card number, or only %d of %d masked", page.address, n, page.masked)
+		}
 	}
 }

@@ -156,8 +156,9 @@ func spellValue(v any, there bool) string {
 	if err != nil {
 		return ""
 	}
-	if len(text) > 200 {
-		text = append([]byte(strings.ToValidUTF8(string(text[:200]), "")), "…"...)
+	shown := webhook.MaskCards(string(text)) // before it is cut, which may be within a number
+	if len(shown) > 200 {
+		shown = strings.ToValidUTF8(shown[:200], "") + "…"
 	}
-	return printable([]byte(webhook.MaskCards(string(text))))
+	return printable([]byte(shown))
 }

@@ -17,6 +17,8 @@ func TestAnEndpointIsRegisteredAndChanged(t *testing.T) {
 		path := "/endpoints/" + made.text(t, "endpointId")
 		a.want(t, 200, "PATCH", path, `{"maxInFlight":1}`, `"maxInFlight":1,"window":1`, `"description":"cards"`)
 		a.want(t, 200, "PATCH", path, `{"webhookTypes":[],"url":"https://partner.example.com:8443/"}`, `"webhookTypes":[]`, `"url":"https://partner.example.com:8443/"`)
+		a.want(t, 200, "PATCH", path, `{"url":"https://partner.example.com./?name=Nguyễn"}`, `"url":"https://partner.example.com/?name=Nguy%E1%BB%85n"`)
+		a.want(t, 201, "POST", "/partners/acme/endpoints", `{"url":" https://partner.example.com/?shop=My Shop "}`, `"url":"https://partner.example.com/?shop=My%20Shop"`)
 		a.want(t, 200, "PATCH", path, `{"description":null,"webhookTypes":null}`, `"description":"cards"`)
 		shown := strings.Replace(string(a.want(t, 200, "GET", path, nil).body), `,"advice":[]`, "", 1) // which no list has
 		listed := a.want(t, 200, "GET", "/partners/acme/endpoints", nil)
@@ -211,6 +213,20 @@ func TestARemovedEndpointCancelsWhatWaits(t *testing.T) {
 }
 
 // Whoever tests an endpoint again and again would else keep the ledger busy.
+// Many read a list; the endpoint by itself is shown as it was written.
+func TestACardNumberInAListOfEndpointsIsMasked(t *testing.T) {
+	t.Parallel()
+	a := one(t)
+	a.partner(t, "acme")
+	path := "/endpoints/" + a.endpoint(t, "acme", map[string]any{"description": "card 4111111111111111"})
+	a.want(t, 200, "POST", path+"/open-breaker", map[string]any{"reason": "it got 4111111111111111"})
+	a.want(t, 200, "GET", path, nil, "card 4111111111111111", "it got 4111111111111111")
+	listed := a.want(t, 200, "GET", "/partners/acme/endpoints", nil, "card ************1111", "it got ************1111")
+	if strings.Contains(string(listed.body), "4111") {
+		t.Errorf("a list shows a card number: %s", listed.body)
+	}
+}
+
 func TestATestTooManyIsRefusedAgainWithoutTheLedger(t *testing.T) {
 	t.Parallel()
 	w, a, endpoint, _, _, _ := wired(t)

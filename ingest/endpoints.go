@@ -86,6 +86,16 @@ func (a *Internal) showEndpointItem(e webhook.Endpoint) endpointItem {
 	return item
 }
 
+// listedEndpoint is an endpoint in a list, which many read: card numbers in its
+// free texts are masked.
+func (a *Internal) listedEndpoint(e webhook.Endpoint) endpointItem {
+	item := a.showEndpointItem(e)
+	for _, text := range []*string{&item.Description, &item.Breaker.Reason} {
+		*text = webhook.MaskCards(*text)
+	}
+	return item
+}
+
 // apply checks what the request names and puts it into e.
 func (a *Internal) apply(q endpointRequest, e *webhook.Endpoint) error {
 	if q.URL != nil {
@@ -142,7 +152,7 @@ func (a *Internal) listEndpoints(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, next := cut(found, after, limit, func(e webhook.Endpoint) string { return e.ID })
-	return writePage(w, page, next, a.showEndpointItem)
+	return writePage(w, page, next, a.listedEndpoint)
 }
 
 func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
