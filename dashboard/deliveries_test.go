@@ -72,6 +72,31 @@ func TestADeliverysPageShowsWhateverTheReceiverAnsweredAsText(t *testing.T) {
 	}
 }
 
+// Whether it was reached or blocked: where a name leads to inside the company
+// is for the operators alone.
+func TestAPartnerIsNotToldOfAddressesInside(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.bench.Partner(t, "acme")
+	s.bench.Endpoint(t, "acme", 8)
+	operator, partner := s.signIn(t, "", partners.RoleAdmin), s.signIn(t, "acme", partners.RoleAdmin)
+	for address, private := range map[string]bool{"10.1.2.3": true, "fd00::7": true, "::ffff:10.1.2.3": true, "93.184.216.34": false} {
+		a := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorConnect, PeerIP: address}
+		path := "/deliveries/" + s.failedOnce(t, "acme", "tp_"+address, a, webhook.Exhausted)
+		if _, body := ask(t, operator, "GET", s.ops.URL+"/ops"+path, nil); !strings.Contains(body, "<dd>"+address+"</dd>") {
+			t.Errorf("%s is not shown to an operator", address)
+		}
+		_, body := ask(t, partner, "GET", s.portal.URL+"/portal"+path, nil)
+		if strings.Contains(body, "<dd>"+address+"</dd>") == private || strings.Contains(body, "a private address") != private {
+			t.Errorf("of %s a partner is told wrongly", address)
+		}
+		q := &request{Locale: english, Now: time.Now(), surface: &surface{name: portalSurface}}
+		if says := q.checkSteps("https://inside.example.com/", a)[1].Says; strings.Contains(says, address) == private {
+			t.Errorf("of %s a check tells: %s", address, says)
+		}
+	}
+}
+
 func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
 	s := newStage(t)
 	for _, code := range []string{"acme", "other"} {

@@ -3,12 +3,14 @@ package dashboard
 import (
 	"encoding/hex"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"ledgerhook/delivery/guard"
 	"ledgerhook/ledger"
 	"ledgerhook/webhook"
 )
@@ -21,6 +23,7 @@ type attemptView struct {
 	Result  string
 	Took    string
 	Blame   blame
+	Address string // that was dialled; empty: none was
 	Request []header
 	Answer  []header
 	Body    answerBody
@@ -40,7 +43,7 @@ type answerBody struct {
 
 func (q *request) attemptView(a webhook.Attempt, open bool) attemptView {
 	v := attemptView{Attempt: a, Open: open, Result: resultWords(q.T, lastOf(a)), Took: formatDuration(a.Phases.Total), Blame: q.blame(a),
-		Request: headersOf(a.RequestHeaders), Answer: headersOf(a.ResponseHeaders), Body: bodyOf(a.ResponseBody), Phases: q.phaseChart(a.Phases)}
+		Address: q.peer(a), Request: headersOf(a.RequestHeaders), Answer: headersOf(a.ResponseHeaders), Body: bodyOf(a.ResponseBody), Phases: q.phaseChart(a.Phases)}
 	switch a.Outcome {
 	case webhook.OutcomeDelivered:
 		v.Outcome = pill{"good", words("delivered")}
@@ -53,6 +56,16 @@ func (q *request) attemptView(a webhook.Attempt, open bool) attemptView {
 		v.Ends = formatDuration(a.TLSNotAfter.Sub(q.Now).Truncate(time.Hour))
 	}
 	return v
+}
+
+// peer is the address that was dialled. A partner is not told where a name
+// leads to inside the company, be it that it may be reached or not.
+func (q *request) peer(a webhook.Attempt) string {
+	addr, err := netip.ParseAddr(a.PeerIP)
+	if err != nil || guard.IsPublic(addr) || q.Ops() {
+		return a.PeerIP
+	}
+	return q.T("a private address")
 }
 
 func lastOf(a webhook.Attempt) webhook.LastResult {

@@ -63,7 +63,7 @@ func (q *request) checkSteps(rawURL string, a webhook.Attempt) []checkStep {
 	}
 	last := failedStep(a)
 	passed := []string{
-		q.nameStep(u, a), q.T("It may be reached: %s.", a.PeerIP), q.connectionStep(a), "", "",
+		q.nameStep(u, a), q.T("It may be reached: %s.", q.peer(a)), q.connectionStep(a), "", "",
 	}
 	var steps []checkStep
 	for i, name := range stepNames {

@@ -88,6 +88,7 @@ var endpointsTexts = texts{
 	"%s was found in %s.": {"Đã tìm thấy %s trong %s.", "已找到 %s，用时 %s。"}, "%s was found.": {"Đã tìm thấy %s.", "已找到 %s。"},
 	"The URL names an address itself; nothing is looked up.":               {"URL ghi sẵn địa chỉ; không cần tra tên.", "URL 直接使用地址，无需解析。"},
 	"It may be reached: %s.":                                               {"Được phép truy cập: %s.", "允许访问：%s。"},
+	"a private address":                                                    {"một địa chỉ nội bộ", "内网地址"},
 	"The receiver takes connections; this one took %s.":                    {"Bên nhận chấp nhận kết nối; lần này mất %s.", "接收方接受连接，本次用时 %s。"},
 	"The receiver takes connections; one that was open was used again.":    {"Bên nhận chấp nhận kết nối; đã dùng lại một kết nối đang mở.", "接收方接受连接，复用了已打开的连接。"},
 	"Plain http, which is allowed in the operators' own networks only.":    {"http không mã hóa, chỉ được phép trong mạng của người vận hành.", "明文 http，仅允许用于运维方自己的网络。"},

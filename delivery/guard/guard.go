@@ -96,7 +96,7 @@ func (g *Guard) check(address string, plain bool) error {
 	switch {
 	case g.allowed(ap.Addr()):
 		return nil
-	case !isPublic(ap.Addr()):
+	case !IsPublic(ap.Addr()):
 		return &BlockedError{ap, ReasonAddress}
 	case plain:
 		return &BlockedError{ap, ReasonPlain}
@@ -113,8 +113,8 @@ func (g *Guard) allowed(addr netip.Addr) bool {
 	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// isPublic judges an IPv4 address in its IPv6 form by the rules of IPv4:
-// resolvers hand out both.
-func isPublic(addr netip.Addr) bool {
+// IsPublic reports whether addr is one of the public internet. An IPv4 address
+// in its IPv6 form is judged by the rules of IPv4: resolvers hand out both.
+func IsPublic(addr netip.Addr) bool {
 	return addr.IsValid() && addr.Zone() == "" && public.SafeAddr(addr.Unmap()) == nil
 }

@@ -126,7 +126,7 @@ func (g *Guard) checkTarget(ctx context.Context, t target, resolver Resolver) st
 		return wrong
 	}
 	for _, addr := range addrs {
-		if !g.allowed(addr) && !isPublic(addr) {
+		if !g.allowed(addr) && !IsPublic(addr) {
 			return "must resolve to public addresses only, which " + t.name + " does not"
 		}
 	}
