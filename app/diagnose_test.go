@@ -12,6 +12,7 @@ import (
 
 	"ledgerhook/app"
 	"ledgerhook/config"
+	"ledgerhook/delivery/queue/queuetest"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/signer"
@@ -98,6 +99,26 @@ func listFiles(t *testing.T, dir string) (names []string) {
 		t.Fatal(err)
 	}
 	return names
+}
+
+func TestTheDoctorTellsOfStoresThatTakeNothing(t *testing.T) {
+	t.Parallel()
+	o := ledgertest.Options(t, "postgres")
+	if _, err := ledger.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	redis := queuetest.Start(t)
+	cfg := config.Config{DatabaseURL: o.DatabaseURL, RedisURL: redis.URL, MasterKey: bytes.Repeat([]byte{1}, signer.MasterKeySize), Token: "t0ken"}
+	well := app.Diagnose(t.Context(), cfg)
+	wantCheck(t, well, "ledger", true, "takes what is written")
+	wantCheck(t, well, "queue", true, "takes what is written")
+	cfg.DatabaseURL += "&default_transaction_read_only=on"
+	if err := redis.Client(t).ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	ill := app.Diagnose(t.Context(), cfg)
+	wantCheck(t, ill, "ledger", false, "read-only")
+	wantCheck(t, ill, "queue", false, "NOREPLICAS")
 }
 
 func TestTheDoctorTriesTheMailServer(t *testing.T) {

@@ -125,7 +125,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 		}))
 		t.Cleanup(server.Close)
 		c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
-		form := newForm(t, c, base+"/portal/endpoints/new", append([]string{"url", server.URL + "/hooks", "description", "production", "type", "TopupCard", "test", "yes",
+		form := newForm(t, c, base+"/portal/endpoints/new", append([]string{"url", " " + server.URL + "/hooks?shop=My Shop", "description", "production", "type", "TopupCard", "test", "yes",
 			"header", "X-Api-Key", "value", "s3cret"}, endpointFields...)...)
 		resp, body := ask(t, c, "POST", base+"/portal/endpoints", form)
 		place := resp.Header.Get("Location")
@@ -153,7 +153,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 			}
 		}
 		e := s.onlyEndpoint(t, "acme")
-		if e.URL != server.URL+"/hooks" || e.Description != "production" || len(e.Types) != 1 {
+		if e.URL != server.URL+"/hooks?shop=My%20Shop" || e.Description != "production" || len(e.Types) != 1 {
 			t.Errorf("%+v", e)
 		}
 		resp, _ = ask(t, c, "POST", base+"/portal/endpoints", form)

@@ -206,3 +206,20 @@ func TestManyHostsLeaveFewIdleConnections(t *testing.T) {
 	s.Close()
 	waitFor(0)
 }
+
+// What was registered before URLs were kept as they are sent must be valid in
+// the request line, too.
+func TestAURLThatWasKeptAsTypedIsSentEncoded(t *testing.T) {
+	t.Parallel()
+	line := make(chan string, 1)
+	target := receive(t, nil, func(c net.Conn, r *http.Request) bool {
+		line <- r.RequestURI
+		return keep(ok)(c, r)
+	})
+	if r := send(t, newSender(t, Options{}), " "+target.url+"?shop=My Shop&name=Nguyễn"); r.Outcome != delivered {
+		t.Fatalf("%s (%s)", r.Outcome, r.ErrorDetail)
+	}
+	if got := <-line; got != "/hook?shop=My%20Shop&name=Nguy%E1%BB%85n" {
+		t.Errorf("the request is for %s", got)
+	}
+}
