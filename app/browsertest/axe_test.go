@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -50,7 +51,7 @@ func (v violation) String() string {
 }
 
 // accessible fails the test for each rule of WCAG 2.2 A or AA that the page
-// breaks.
+// breaks. The tab has axe in every page from the first such look on.
 func (b *tab) accessible(as string) {
 	b.t.Helper()
 	script, err := axe()
@@ -58,6 +59,7 @@ func (b *tab) accessible(as string) {
 		b.t.Fatal(err)
 	}
 	if !value[bool](b, `typeof axe === "object"`) {
+		call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		value[any](b, script+"; true")
 	}
 	found := value[[]violation](b, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"], resultTypes: ["violations"]})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 
 	"ledgerhook/app/receiver"
@@ -20,11 +21,15 @@ type cashier struct {
 	code, secretKey, webhookSecret, text string
 }
 
+// partnerKey is the key of every partner: making one takes longer than most
+// tests' steps, and none of them is about whose key it is.
+var partnerKey = sync.OnceValues(func() (*signer.Key, error) { return signer.GenerateKey(2048) })
+
 // onboard makes a partner that keeps its private key. Nothing is delivered to
 // it until it has an endpoint.
 func onboard(t *testing.T, g *stage.Gateway, code, name string) *cashier {
 	t.Helper()
-	key, err := signer.GenerateKey(2048)
+	key, err := partnerKey()
 	if err != nil {
 		t.Fatal(err)
 	}
