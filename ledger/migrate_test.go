@@ -304,7 +304,8 @@ func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
 	starting.Wait()
 }
 
-// A migration that is held up holds up none of another schema.
+// A migration that is held up holds up none of another schema, and waits for
+// what it needs, however little the server lets others wait.
 func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 	t.Parallel()
 	held := ledgertest.Options(t, "postgres")
@@ -315,6 +316,8 @@ func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "CREATE TABLE partners ()"); err != nil {
 		t.Fatal(err)
 	}
+	asRole(t, &held, "lock_timeout = '1ms'")
+	t.Cleanup(func() { _ = tx.Rollback() }) // if it fails, before the role goes
 	migrated := make(chan error, 1)
 	go func() {
 		_, err := ledger.Migrate(t.Context(), held)
@@ -324,6 +327,11 @@ func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 		if err := tx.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks
 			WHERE locktype = 'transactionid' AND NOT granted AND transactionid = pg_current_xact_id()::xid)`).Scan(&waits); err != nil {
 			t.Fatal(err)
+		}
+		select {
+		case err := <-migrated:
+			t.Fatalf("a migration that must wait ends: %v", err)
+		default:
 		}
 	}
 	if _, err := ledger.Migrate(t.Context(), ledgertest.Options(t, "postgres")); err != nil {

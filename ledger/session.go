@@ -44,6 +44,7 @@ const (
 	limits = "SELECT set_config('idle_in_transaction_session_timeout', '" + idleLimit + "', true), " +
 		"set_config('tcp_user_timeout', '" + idleLimit + "', true)" // where it is sending and nobody takes it
 	allLimits = limits + ", set_config('statement_timeout', '" + statementLimit + "', true), set_config('lock_timeout', '" + lockLimit + "', true)"
+	noLimits  = limits + ", set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)"
 )
 
 // How a transaction of the delivery path has its statements planned: those that
@@ -67,7 +68,7 @@ func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 	config.RuntimeParams = withParameters(config.RuntimeParams)
 	c := connector{limits: allLimits}
 	if unlimited {
-		c.limits = limits
+		c.limits = noLimits
 	}
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
 	config.DialFunc = dialer.DialContext
