@@ -101,12 +101,8 @@ func unavailable(t *testing.T, what string, got answer) {
 // wired is the API on a database behind a wire, with something to ask for.
 func wired(t *testing.T) (w *wire, a *api, endpoint, eventID, deliveryID, secret string) {
 	t.Helper()
-	b := &ledgertest.Bench{Options: ledgertest.Options(t, "postgres")}
-	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
-		t.Fatal(err)
-	}
-	w, address := newWire(t, b.Options.DatabaseURL)
-	b.Options.DatabaseURL = address
+	w, address := newWire(t, ledgertest.Borrowed(t))
+	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
 	l, err := ledger.Open(t.Context(), b.Options)
 	if err != nil {
 		t.Fatal(err)

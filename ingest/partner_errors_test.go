@@ -216,12 +216,8 @@ func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
 // newWiredGate is the partner interface on a database behind a wire.
 func newWiredGate(t *testing.T) (*gate, *wire) {
 	t.Helper()
-	b := &ledgertest.Bench{Options: ledgertest.Options(t, "postgres")}
-	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
-		t.Fatal(err)
-	}
-	w, address := newWire(t, b.Options.DatabaseURL)
-	b.Options.DatabaseURL = address
+	w, address := newWire(t, ledgertest.Borrowed(t))
+	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
 	b.Reopen(t)
 	t.Cleanup(func() { _ = b.Ledger.Close() })
 	return newGate(t, b), w

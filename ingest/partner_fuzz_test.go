@@ -27,7 +27,7 @@ var signerOperations = map[string]signer.Operation{
 // and none that acme signed is taken for a forgery.
 func FuzzPartnerRequests(f *testing.F) {
 	var gates []*gate
-	for _, o := range []ledger.Options{{DataDir: f.TempDir()}, {DatabaseURL: ledgertest.Schema(f)}} {
+	for _, o := range []ledger.Options{{DataDir: f.TempDir()}, {DatabaseURL: ledgertest.Borrowed(f)}} {
 		if _, err := ledger.Migrate(f.Context(), o); err != nil {
 			f.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func TestTheAuditIsNarrowed(t *testing.T) {
 }
 
 func TestEntriesOfATimeWithoutAChainBecomeItsBeginning(t *testing.T) {
-	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		for i := range 3 {
 			change(t, b, "INSERT INTO audit (id, at, actor, action, target, detail) VALUES ($1, $2, 'api', 'x', 'acme', '')",

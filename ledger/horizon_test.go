@@ -10,6 +10,9 @@ import (
 	"ledgerhook/webhook"
 )
 
+// farBackPage is a page of which none ends with a day: of each there are 13 or 14.
+const farBackPage = 23
+
 // Pages look at what is near first, and yet leave nothing out however far back
 // it is.
 func TestASearchFindsWhatIsFarBack(t *testing.T) {
@@ -34,14 +37,14 @@ func TestASearchFindsWhatIsFarBack(t *testing.T) {
 				States: []webhook.State{webhook.Delivered, webhook.Exhausted, webhook.Pending, webhook.Held}},
 			" AND d.webhook_type = 'TopupCard' AND d.last_status = 200": {Types: []webhook.Type{webhook.TopupCard}, StatusCode: 200},
 		} {
-			q.Scope, q.Limit = ledger.Everything(), 7
+			q.Scope, q.Limit = ledger.Everything(), farBackPage
 			same(t, "found"+where, everything(t, b, q), listIDs(t, b, "SELECT d.id FROM deliveries d WHERE d.id <> ''"+where+" ORDER BY d.id DESC"))
 		}
 		if found := everything(t, b, ledger.DeliveryQuery{Scope: ledger.Everything(), NeedsAttention: true}); !slices.Contains(found, old) {
 			t.Error("what has been waiting for weeks needs no attention")
 		}
 		var sent []string
-		q := ledger.EventQuery{Scope: ledger.Everything(), Limit: 7}
+		q := ledger.EventQuery{Scope: ledger.Everything(), Limit: farBackPage}
 		for more := true; more; more = q.Cursor != "" {
 			found, next, err := b.SentEvents(t.Context(), q)
 			if err != nil {

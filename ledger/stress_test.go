@@ -21,7 +21,7 @@ const stressFor = 4 * time.Second
 // Everything at once from two processes on one database: nobody waits for
 // each other in a circle, nobody sees an error, nothing is lost or counted wrong.
 func TestTwoProcessesGetAlongUnderLoad(t *testing.T) {
-	b := ledgertest.NewFresh(t, "postgres")
+	b := ledgertest.New(t, "postgres")
 	var again atomic.Int64
 	b.Options.Log = slog.New(&counter{n: &again})
 	ledgers := []*ledger.Ledger{b.Another(t), b.Another(t)}

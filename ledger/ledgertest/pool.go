@@ -95,6 +95,9 @@ func takeSchema(t testing.TB) schema {
 	pool.all = append(pool.all, s)
 	pool.Unlock()
 	migrate(t, ledger.Options{DatabaseURL: s.address})
+	if err := s.fewerDays(); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -169,6 +172,15 @@ func (s schema) empty() error {
 			FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = '` + s.name + `'::regnamespace
 				AND c.relkind = 'r' AND c.relname <> 'ledgerhook_migrations' AND pg_relation_size(c.oid) > 0
 			LOOP EXECUTE 'DELETE FROM ' || t; END LOOP; END $$`)
+}
+
+// fewerDays drops the partitions of the days after tomorrow: each costs every
+// session and every plan something, and rows have a place without them.
+func (s schema) fewerDays() error {
+	return s.run(`DO $$ DECLARE t REGCLASS; BEGIN
+			FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = '` + s.name + `'::regnamespace AND c.relkind = 'r' AND c.relispartition
+				AND substring(c.relname FROM '_(\d{8})$') > to_char(clock_timestamp() AT TIME ZONE 'UTC' + INTERVAL '1 day', 'YYYYMMDD')
+			LOOP EXECUTE 'DROP TABLE ' || t; END LOOP; END $$`)
 }
 
 func (s schema) drop() error { return s.run(s.endSessions() + "DROP SCHEMA " + s.name + " CASCADE") }
