@@ -201,6 +201,12 @@ func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
 	w.still.Store(true)
 	defer w.sever()
 	var all sync.WaitGroup
+	all.Go(func() {
+		got := serveRequest(t, g.handler, httptest.NewRequest("GET", "/qr/"+strings.Repeat("A", 26), nil))
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			t.Errorf("/qr/: status %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
+		}
+	})
 	for _, op := range allOperations {
 		all.Go(func() {
 			began := time.Now()

@@ -12,6 +12,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 )
 
 // flood is more than any group of connections has.
@@ -45,6 +46,17 @@ func TestPagesAndPartnersHaveConnectionsOfTheirOwn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Codes are asked for and tried by whoever has a partner's key.
+func TestAFloodOfCodesTakesNoConnectionOfTheDeliveryPath(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 4)
+	besidesStuck(t, b, "users", func(ctx context.Context, l *ledger.Ledger) error {
+		return l.ForPartners().AlterCode(ctx, partners.User{PartnerCode: "acme", Email: "eve@example.com"}, func(*partners.CodeState) {})
+	})
 }
 
 // besidesStuck runs ask again and again beside each other while the table that

@@ -124,7 +124,7 @@ func TestRequestsSayWhatTheCommandLineSaid(t *testing.T) {
 		{"send acme --type TopupCard --data - --key k1", `{"amount": 1.50}`, "POST /internal/v1/events",
 			`{"partnerCode":"acme","webhookType":"TopupCard","data":{"amount":1.50},"idempotencyKey":"k1"}`,
 			"event     evt_1\ndelivery  dlv_1\ndelivery  dlv_2\n", "accepted"},
-		{"send acme --type TopupCard --data - --json", `{}`, "POST /internal/v1/events",
+		{"send acme --type TopupCard --data - --json", "\uFEFF{}", "POST /internal/v1/events",
 			`{"partnerCode":"acme","webhookType":"TopupCard","data":{}}`,
 			`{"eventId":"evt_1","deliveryIds":[],"duplicate":true}` + "\n", "known already"},
 	} {
