@@ -10,8 +10,11 @@ build: ## One static binary in bin/.
 # is linked once, and would be lost to the detector everywhere.
 without_race = $(foreach package,modernc.org/sqlite/lib modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b,-gcflags=$(package)=-race=false)
 
+# The longest packages first, so that none of them is left to run alone at the end.
+longest = ./ledger ./app/browsertest ./app/acceptance
+
 test: ## Every test, with the race detector, beside a PostgreSQL and a Redis of its own.
-	CGO_ENABLED=1 .ci/with-servers go test -race $(without_race) -count=1 -vet=off -p 2 -parallel 4 -timeout 20m ./...
+	CGO_ENABLED=1 .ci/with-servers go test -race $(without_race) -count=1 -vet=off -p 2 -parallel 4 -timeout 20m $(longest) ./...
 
 faults: bin/faults ## What is lost and doubled when everything fails, in a table.
 	@exec bin/faults
