@@ -212,7 +212,6 @@ func TestARemovedEndpointCancelsWhatWaits(t *testing.T) {
 	})
 }
 
-// Whoever tests an endpoint again and again would else keep the ledger busy.
 // Many read a list; the endpoint by itself is shown as it was written.
 func TestACardNumberInAListOfEndpointsIsMasked(t *testing.T) {
 	t.Parallel()
@@ -227,6 +226,7 @@ func TestACardNumberInAListOfEndpointsIsMasked(t *testing.T) {
 	}
 }
 
+// Whoever tests an endpoint again and again would else keep the ledger busy.
 func TestATestTooManyIsRefusedAgainWithoutTheLedger(t *testing.T) {
 	t.Parallel()
 	w, a, endpoint, _, _, _ := wired(t)
