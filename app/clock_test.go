@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -37,35 +36,11 @@ func TestAWrongClockIsAWarningOfReadyz(t *testing.T) {
 	if err := a.retain(t.Context()); err != nil || !strings.Contains(says(), `"status":"ok"`) {
 		t.Errorf("with right clocks: %v, %s", err, says())
 	}
-	a.ledger = behindDatabase(t, b)
+	a.ledger = b.Behind(t, "2 minutes")
 	if err := a.retain(t.Context()); !errors.Is(err, ledger.ErrClock) {
 		t.Errorf("with a wrong clock: %v", err)
 	}
 	if text := says(); !strings.Contains(text, "nothing is ended or deleted by time") || !strings.Contains(text, "nothing past retention is deleted") || !strings.Contains(text, "2m0s ahead") || !strings.Contains(text, `"status":"warning"`) {
 		t.Errorf("it says %s", text)
 	}
-}
-
-// behindDatabase opens the ledger with sessions that find a clock 2 minutes
-// behind before PostgreSQL's own.
-func behindDatabase(t *testing.T, b *ledgertest.Bench) *ledger.Ledger {
-	t.Helper()
-	if _, err := b.Raw.ExecContext(t.Context(), "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $f$ SELECT pg_catalog.clock_timestamp() - interval '2 minutes' $f$"); err != nil {
-		t.Fatal(err)
-	}
-	address, err := url.Parse(b.Options.DatabaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := address.Query()
-	query.Set("search_path", query.Get("search_path")+",pg_catalog")
-	address.RawQuery = query.Encode()
-	o := b.Options
-	o.DatabaseURL = address.String()
-	l, err := ledger.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l
 }

@@ -83,15 +83,6 @@ func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
 	})
 }
 
-// behind is the ledger for a process whose clock is ahead of the database's by so much:
-// its sessions find a clock of our own before PostgreSQL's.
-func behind(t *testing.T, b *ledgertest.Bench, by string) *ledger.Ledger {
-	t.Helper()
-	change(t, b, "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $f$ SELECT pg_catalog.clock_timestamp() - interval '"+by+"' $f$")
-	b.Options.DatabaseURL = with(t, b.Options.DatabaseURL, "search_path", func(path string) string { return path + ",pg_catalog" })
-	return b.Another(t)
-}
-
 // One of them is wrong, and what went by it would be gone.
 func TestNothingEndsByAClockThatIsNotTheDatabases(t *testing.T) {
 	b := ledgertest.NewFresh(t, "postgres")
@@ -101,7 +92,7 @@ func TestNothingEndsByAClockThatIsNotTheDatabases(t *testing.T) {
 	drain(t, b)
 	o := b.Order(t, "acme", "order-1", -time.Second)
 	was := rows(t, b)
-	l := behind(t, b, "2 minutes")
+	l := b.Behind(t, "2 minutes")
 	if _, err := l.Now(t.Context()); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "2m0s ahead of the database's") {
 		t.Errorf("the time: %v", err)
 	}

@@ -93,19 +93,6 @@ func asRole(t *testing.T, o *ledger.Options, settings ...string) {
 	o.DatabaseURL = address.String()
 }
 
-// with is an address with another value of a parameter.
-func with(t *testing.T, address, parameter string, value func(string) string) string {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := u.Query()
-	query.Set(parameter, value(query.Get(parameter)))
-	u.RawQuery = query.Encode()
-	return u.String()
-}
-
 func TestAKilledConnectionIsNobodysError(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.New(t, "postgres")
@@ -135,7 +122,7 @@ func TestAKilledConnectionIsNobodysError(t *testing.T) {
 			t.Parallel()
 			o := b.Options
 			mark := "k" + rand.Text()
-			o.DatabaseURL = with(t, o.DatabaseURL, "application_name", func(string) string { return mark })
+			o.DatabaseURL = ledgertest.With(t, o.DatabaseURL, "application_name", func(string) string { return mark })
 			l, err := ledger.Open(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +120,28 @@ func (b *Bench) Another(t *testing.T) *ledger.Ledger {
 		}
 	})
 	return l
+}
+
+// Behind opens the ledger for a process whose clock is ahead of PostgreSQL's by
+// so much: its sessions find a clock of our own first. For a bench of NewFresh.
+func (b *Bench) Behind(t *testing.T, by string) *ledger.Ledger {
+	t.Helper()
+	b.change(t, "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $f$ SELECT pg_catalog.clock_timestamp() - interval '"+by+"' $f$")
+	b.Options.DatabaseURL = With(t, b.Options.DatabaseURL, "search_path", func(path string) string { return path + ",pg_catalog" })
+	return b.Another(t)
+}
+
+// With is the address of a database with another value of a parameter.
+func With(t *testing.T, address, parameter string, value func(string) string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set(parameter, value(query.Get(parameter)))
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // Reopen opens the ledger again after it was closed.
