@@ -22,3 +22,14 @@ func TestASecretIsMadeOnceAndForItsOwnerAlone(t *testing.T) {
 		t.Errorf("the directory holds %v, %v", entries, err)
 	}
 }
+
+// Some editors put a byte order mark before what somebody pastes into a file.
+func TestAByteOrderMarkBeforeASecretIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "kept"), []byte("\uFEFFs3cret\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := keptSecret(dir, "kept", func() string { return "another" }); got != "s3cret" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}

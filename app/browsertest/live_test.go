@@ -1,6 +1,8 @@
 package browsertest
 
 import (
+	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -60,4 +62,52 @@ func TestAPageListensOnlyWhileItIsSeen(t *testing.T) {
 	stage.Eventually(t, patience, "the page shows the end, and asks for no more", func() bool {
 		return value[bool](b, `/delivered/i.test(document.getElementById("standing").innerText) && !document.querySelector("[data-live='often']")`)
 	})
+}
+
+// noteReloads keeps what waits for 15 s where a test can end its wait, waits
+// for nothing else and does nothing by the clock.
+const noteReloads = `window.reloads = []; window.setInterval = () => 0;
+	const wait = window.setTimeout;
+	window.setTimeout = (act, ms) => ms === 15000 ? window.reloads.push(act) : wait(act, 0)`
+
+// hear holds a stream of changes open until the test ends.
+func (v *visitor) hear(path string) {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.base+path, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	response, err := (&http.Client{Jar: v.client.Jar}).Do(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		v.t.Fatalf("%s: status %d", path, response.StatusCode)
+	}
+}
+
+// A page that may not listen, since its person does on five others, is brought
+// up to date every 15 s nevertheless.
+func TestAPageThatMayNotListenReloadsByItself(t *testing.T) {
+	t.Parallel()
+	g := start(t)
+	elsewhere := firstAdmin(t, g)
+	for range 5 {
+		elsewhere.hear("/ops/live")
+	}
+	b := open(t, addressOf(g, "/ops"))
+	b.signIn("/ops", "admin", stage.TestPassword)
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: noteStreams + ";" + noteReloads})
+	b.visit("/ops/rates")
+	b.sees("No rates")
+	for asked, price := range []json.Number{"25450.5", "26000"} {
+		stage.Eventually(t, patience, "the page is refused a stream and waits", func() bool {
+			return value[int](b, `window.reloads.length`) == 1 && value[int](b, `window.streams.length`) == asked+1 &&
+				value[bool](b, `window.streams.every(s => s.readyState === EventSource.CLOSED)`)
+		})
+		g.Must("PUT", "/internal/v1/rates/USDT", map[string]any{"price": price, "network": "TRC20", "walletAddress": "TWallet"}, http.StatusOK, nil)
+		value[bool](b, `window.reloads.pop()(), true`)
+		b.sees(map[json.Number]string{"25450.5": "25,450.5", "26000": "26,000"}[price])
+	}
 }

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ledgerhook/webhook"
@@ -47,11 +49,66 @@ func TestTheRequestIsWhatWasAskedForAndNothingMore(t *testing.T) {
 	}
 }
 
-// An endpoint's timeoutSeconds is the one limit of waiting for its answer.
+// An endpoint's timeoutSeconds is the one limit of waiting for its answer: on a
+// new connection as on a reused one, with TLS or without.
 func TestOnlyTheWholeAttemptLimitsTheWaitForAnAnswer(t *testing.T) {
-	s := newSender(t, Options{})
-	if s.tls.ResponseHeaderTimeout != 0 || s.plain.ResponseHeaderTimeout != 0 {
-		t.Error("a transport has a limit of its own on waiting for an answer")
+	t.Parallel()
+	const limit = 30 * time.Second // the longest that an endpoint may have
+	for _, test := range []struct {
+		answers time.Duration
+		outcome webhook.Outcome
+		class   webhook.ErrorClass
+		detail  string
+	}{
+		{12 * time.Second, delivered, "", ""},
+		{limit - time.Millisecond, delivered, "", ""},
+		{limit + time.Millisecond, failed, webhook.ErrorTimeout, "no complete answer headers within 30s"},
+	} {
+		for _, scheme := range []string{"http", "https"} {
+			for _, fresh := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSender(t, Options{})
+					for _, transport := range []*http.Transport{s.plain, s.tls, s.freshPlain, s.freshTLS} {
+						transport.DialContext = answerLate(t, test.answers)
+						transport.DialTLSContext = transport.DialContext
+					}
+					for range 2 {
+						res := s.Send(t.Context(), Request{URL: scheme + "://receiver.example.com/", Body: body, Timeout: limit, Fresh: fresh})
+						if res.Outcome != test.outcome || res.ErrorClass != test.class || res.ErrorDetail != test.detail || res.Phases.Total != min(test.answers, limit) {
+							t.Errorf("%s, fresh %t, answered after %s: %s %q (%s) %+v", scheme, fresh, test.answers, res.Outcome, res.ErrorClass, res.ErrorDetail, res.Phases)
+						}
+					}
+					s.Close()
+				})
+			}
+		}
+	}
+}
+
+// answerLate dials receivers in memory that answer every request after a while.
+func answerLate(t *testing.T, after time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	var answering sync.WaitGroup
+	t.Cleanup(answering.Wait)
+	return func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		t.Cleanup(func() { far.Close() })
+		answering.Go(func() {
+			in := bufio.NewReader(far)
+			for {
+				request, err := http.ReadRequest(in)
+				if err != nil {
+					return
+				}
+				if _, err := io.Copy(io.Discard, request.Body); err != nil {
+					return
+				}
+				time.Sleep(after)
+				if _, err := io.WriteString(far, ok); err != nil {
+					return
+				}
+			}
+		})
+		return &conn{Conn: near}, nil
 	}
 }
 
