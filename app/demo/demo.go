@@ -94,6 +94,7 @@ func (d *demo) start(ctx context.Context, s settings) error {
 		return fmt.Errorf("the settings: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(d.screen, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	app.TakeStandardLog(log)
 	if d.app, err = app.Start(ctx, cfg, app.Options{Log: log, Version: d.opts.Version, FirstLogin: func(l app.FirstLogin) { d.first = l }}); err != nil {
 		return fmt.Errorf("start the gateway: %w", err)
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ledgerhook/app"
 	"ledgerhook/app/receiver"
+	"ledgerhook/config"
 	"ledgerhook/signer"
 )
 
@@ -98,6 +100,7 @@ func checkSecrets(secrets []string) error {
 
 // receive serves r until ctx ends, which is how a listener is meant to end.
 func (c *cli) receive(ctx context.Context, addr string, r http.Handler, p *printer) error {
+	app.TakeStandardLog(c.logger(config.Config{}))
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", addr, err)

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"io"
+	"log"
 	"net/http"
 	"os"
 	"os/exec"
@@ -341,6 +344,40 @@ func TestAListenerThatVerifiesNothingAnswersEveryPostAsTold(t *testing.T) {
 	l.interrupt(t)
 	if err := l.Wait(); err != nil {
 		t.Errorf("Ctrl-C is how a listener ends: %v", err)
+	}
+}
+
+// What libraries print by the default logger is a warning of the listener's, as
+// net/http does of a handler that panics. Not in parallel: it is the process's.
+func TestWhatLibrariesPrintIsTheListenersAndHoldsNoPayload(t *testing.T) {
+	to, flags := log.Writer(), log.Flags()
+	t.Cleanup(func() { log.SetOutput(to); log.SetFlags(flags) })
+	said, out := io.Pipe()
+	c := &cli{out: io.Discard, err: out}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- c.receive(ctx, "127.0.0.1:0", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New(`"s3cret"`)) }), &printer{cli: c, rsa: true})
+		out.Close()
+	}()
+	messages := bufio.NewScanner(said)
+	messages.Scan()
+	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(messages.Text())
+	go func() {
+		if response, err := http.Get(url); err == nil {
+			response.Body.Close()
+		}
+		end()
+	}()
+	messages.Scan()
+	if line := messages.Text(); !strings.Contains(line, `"level":"WARN"`) || !strings.Contains(line, "panic serving") || strings.Contains(line, "s3cret") {
+		t.Errorf("says %s", line)
+	}
+	for messages.Scan() {
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
