@@ -211,7 +211,7 @@ func (b *tab) sees(texts ...string) {
 // reloads opens the page again until it says text, as who has no script does.
 func (b *tab) reloads(text string) {
 	b.t.Helper()
-	stage.Eventually(b.t, patience, "a page says "+text, func() bool {
+	stage.Asking(b.t, patience, "a page says "+text, func() bool {
 		b.goes(chromedp.Reload())
 		return strings.Contains(strings.ToLower(b.text()), strings.ToLower(text))
 	})
