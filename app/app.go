@@ -169,7 +169,7 @@ func (a *App) openQueue(ctx context.Context) error {
 // openLedger opens the ledger with the newest schema.
 func (a *App) openLedger(ctx context.Context) error {
 	options := ledgerOptions(a.config, a.log)
-	options.Admitted = a.admission.Admit
+	options.Admitted, options.Slots = a.admission.Admit, a.admission
 	options.DeliveriesMade = a.ingestMetrics.DeliveriesMade
 	options.OrderMoved = a.orderMetrics.moved
 	if err := prepareSchema(ctx, options); err != nil {

@@ -71,7 +71,7 @@ func (s *stage) work(t *testing.T) {
 				return
 			case <-look.C:
 				for _, ticket := range s.bench.Tickets() {
-					w.Deliver(ctx, ticket)
+					w.Take(ctx, ticket)
 				}
 			}
 		}

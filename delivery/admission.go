@@ -15,12 +15,19 @@ type Enqueuer interface {
 
 // Slots are where a worker of the same process carries deliveries out.
 type Slots interface {
-	// Begin begins a ticket's delivery, which is due, and reports true if it has
-	// a free slot for it. It does not wait.
-	Begin(t Ticket) bool
+	// Hold keeps a free slot for the delivery of a ticket that is about to be
+	// claimed together with its admission, and returns the id of the worker that
+	// it is claimed for; empty if no slot is free. It does not wait. Exactly one
+	// of Begin and Leave must follow.
+	Hold(t Ticket) (workerID string)
+	// Begin has the worker deliver what was claimed.
+	Begin(t Ticket, job Job)
+	// Leave gives the slot up. With doubt it is not known whether the delivery
+	// was claimed.
+	Leave(t Ticket, doubt bool)
 }
 
-// Admission hands admitted tickets on without letting anybody wait for it: to
+// Admission hands admitted deliveries on without letting anybody wait for it: to
 // a free slot of this process, else to the queue. What it cannot hand over the
 // reconciler does.
 type Admission struct {
@@ -57,15 +64,27 @@ func StartAdmission(q Enqueuer, m *Metrics, log *slog.Logger) *Admission {
 // Use has deliveries begin in s from now on, past the queue.
 func (a *Admission) Use(s Slots) { a.slots.Store(&s) }
 
-// Admit hands tickets over soon. It never blocks: what does not fit is left to
-// the reconciler.
+// Hold implements Slots. There is none as long as there is no worker.
+func (a *Admission) Hold(t Ticket) (workerID string) {
+	if slots := a.slots.Load(); slots != nil {
+		return (*slots).Hold(t)
+	}
+	return ""
+}
+
+// Begin implements Slots.
+func (a *Admission) Begin(t Ticket, job Job) {
+	a.metrics.first.WithLabelValues(pathDirect).Inc()
+	(*a.slots.Load()).Begin(t, job)
+}
+
+// Leave implements Slots.
+func (a *Admission) Leave(t Ticket, doubt bool) { (*a.slots.Load()).Leave(t, doubt) }
+
+// Admit hands tickets over to the queue soon. It never blocks: what does not
+// fit is left to the reconciler.
 func (a *Admission) Admit(tickets []Ticket) {
-	slots := a.slots.Load()
 	for _, t := range tickets {
-		if slots != nil && t.DueAt.IsZero() && (*slots).Begin(t) {
-			a.metrics.first.WithLabelValues(pathDirect).Inc()
-			continue
-		}
 		if t.DueAt.IsZero() {
 			a.metrics.first.WithLabelValues(pathQueue).Inc()
 		}

@@ -1,9 +1,10 @@
 // Package delivery carries one attempt and what follows from it.
 //
 // The ledger is the truth and the queue a fast hint: a delivery that has room
-// in its endpoint's window is admitted in the ledger and its ticket handed to
-// a free slot of the same process, else to the queue; a worker claims it, sends
-// it, decides and records. Whatever dies, the promoter and the reconciler bring
+// in its endpoint's window is admitted in the ledger. A first attempt for which
+// a slot of the same process is free is claimed with that; of all others a
+// ticket goes to the queue, by which a worker claims them. The worker sends,
+// decides and records. Whatever dies, the promoter and the reconciler bring
 // what the ledger holds back to the queue. Tickets may be lost or doubled at
 // will, since a claim is fenced by the delivery's generation.
 package delivery

@@ -35,14 +35,15 @@ const partnerCode = "acme"
 // workers of it need.
 type gateway struct {
 	*ledgertest.Bench
-	queue    *queue.Queue
-	metrics  *delivery.Metrics
-	registry *prometheus.Registry
-	key      *signer.Key
-	box      *signer.Box
-	policy   webhook.RetryPolicy
-	log      *slog.Logger
-	secret   string // the partner's first webhook secret
+	queue     *queue.Queue
+	admission *delivery.Admission
+	metrics   *delivery.Metrics
+	registry  *prometheus.Registry
+	key       *signer.Key
+	box       *signer.Box
+	policy    webhook.RetryPolicy
+	log       *slog.Logger
+	secret    string // the partner's first webhook secret
 }
 
 // setup differs from a gateway's usual parts.
@@ -84,13 +85,13 @@ func start(t *testing.T, b *ledgertest.Bench, s setup) *gateway {
 	if s.enqueuer != nil {
 		enqueuer = s.enqueuer(g.queue)
 	}
-	admission := delivery.StartAdmission(enqueuer, g.metrics, g.log)
-	t.Cleanup(admission.Stop)
+	g.admission = delivery.StartAdmission(enqueuer, g.metrics, g.log)
+	t.Cleanup(g.admission.Stop)
 	if err := b.Ledger.Close(); err != nil {
 		t.Fatal(err)
 	}
 	options := b.Options
-	options.Admitted = admission.Admit
+	options.Admitted, options.Slots = g.admission.Admit, g.admission
 	if b.Ledger, err = ledger.Open(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}

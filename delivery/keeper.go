@@ -109,6 +109,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 	var all sync.WaitGroup
 	all.Go(func() { again(ctx, ownEvery, k.recoverOwn) })
+	all.Go(func() { again(ctx, reconcileEvery, k.recoverDoubtful) })
 	all.Go(func() { again(ctx, reconcileEvery, k.rewind) })
 	all.Go(func() { k.leader.run(ctx, k.lead) })
 	all.Wait()
@@ -169,6 +170,12 @@ func (k *Keeper) reconcile(ctx context.Context) {
 func (k *Keeper) recoverDead(ctx context.Context) { k.repair(ctx, "worker_dead", k.recoverAbandoned) }
 
 func (k *Keeper) recoverOwn(ctx context.Context) { k.repair(ctx, "worker_dead", k.recoverClaimed) }
+
+func (k *Keeper) recoverDoubtful(ctx context.Context) {
+	if k.Worker.inDoubt() {
+		k.repair(ctx, "worker_dead", k.recoverDoubted)
+	}
+}
 
 // repair reports whether the repair could be made, or there was none to make.
 func (k *Keeper) repair(ctx context.Context, reason string, do func(context.Context) (int, error)) bool {
@@ -378,6 +385,16 @@ func (k *Keeper) recoverClaimed(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return k.giveUp(ctx, claimed, func(f InFlight) bool { return !k.Worker.working(f.Job.Delivery) })
+}
+
+// recoverDoubted does so without delay for what may have been claimed by a
+// transaction whose answer got lost.
+func (k *Keeper) recoverDoubted(ctx context.Context) (int, error) {
+	claimed, err := k.Claims.Claimed(ctx, k.Worker.id, time.Now(), reconcileRows)
+	if err != nil {
+		return 0, err
+	}
+	return k.giveUp(ctx, claimed, func(f InFlight) bool { return k.Worker.doubtful(f.Job.Delivery) })
 }
 
 // giveUp gives up those that nobody makes as far as gone can tell, and reports

@@ -187,9 +187,26 @@ func (l tardy) Claim(ctx context.Context, t delivery.Ticket, workerID string) (d
 	return job, ok, err
 }
 
+// lateSlots are slots that hear late of what was claimed for them.
+type lateSlots struct {
+	delivery.Slots
+	tardy
+}
+
+func (l lateSlots) Begin(t delivery.Ticket, job delivery.Job) {
+	go func() {
+		l.claimed <- struct{}{}
+		<-l.answer
+		l.Slots.Begin(t, job)
+	}()
+}
+
 func TestAClaimWhoseAnswerOutlivesTheLeaseIsLeftToOthers(t *testing.T) {
 	t.Parallel()
-	for name, heardAgain := range map[string]bool{"silent still": false, "heard again": true} {
+	for name, test := range map[string]struct{ heardAgain, admitted bool }{
+		"silent still": {false, false}, "heard again": {true, false},
+		"silent still, claimed with its admission": {false, true}, "heard again, claimed with its admission": {true, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 				g := start(t, b, setup{})
@@ -200,12 +217,15 @@ func TestAClaimWhoseAnswerOutlivesTheLeaseIsLeftToOthers(t *testing.T) {
 				slow := g.run(t, parts{ledger: late, leases: leases, keepless: true})
 				answer := sync.OnceFunc(func() { close(late.answer) })
 				t.Cleanup(answer) // before its own cleanup, which waits for its handlers
+				if test.admitted {
+					g.admission.Use(lateSlots{slow.servers, late})
+				}
 				g.append(t, webhook.CreateCard)
 				<-late.claimed
 				leases.dead.Store(true)
 				g.run(t, parts{})
 				g.waitAll(t, 1)
-				if heardAgain {
+				if test.heardAgain {
 					leases.dead.Store(false)
 					eventually(t, "the worker is heard again", func() bool { return g.alive(t, slow.id) })
 				}

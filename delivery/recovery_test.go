@@ -247,6 +247,56 @@ func TestAWorkerThatAloneCannotReachTheLedgerLeavesTheWorkToOthers(t *testing.T)
 	}
 }
 
+// deaf are slots that do not hear what the ledger claimed for them.
+type deaf struct{ delivery.Slots }
+
+func (d deaf) Begin(t delivery.Ticket, _ delivery.Job) { d.Leave(t, true) }
+
+func TestWhatMayHaveBeenClaimedIsSoonSentAgain(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{})
+		partner := receive(t, accept)
+		g.endpoint(t, partner.URL)
+		run := g.run(t, parts{alone: b.Embedded()})
+		g.admission.Use(deaf{run.servers})
+		g.append(t, webhook.CreateCard)
+		g.append(t, webhook.TopupCard)
+		g.waitAll(t, 2)
+		if n := partner.duplicates(); n > 0 {
+			t.Errorf("%d notifications were sent twice", n)
+		}
+		if n := g.Count(t, "SELECT COUNT(*) FROM attempts WHERE outcome = 'unknown' AND number = 1"); n != 2 {
+			t.Errorf("%d attempts are recorded as unknown, want those 2 of which the worker did not hear", n)
+		}
+		b.CheckWindows(t)
+		b.CheckAttempts(t)
+	})
+}
+
+// What finds a free slot asks the queue nothing, and the ledger for no claim.
+func TestAFirstAttemptThatFindsAFreeSlotIsClaimedWithItsAdmission(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		g := start(t, b, setup{})
+		partner := receive(t, accept)
+		g.endpoint(t, partner.URL)
+		none := &unreachable{Ledger: g.Ledger, noClaim: true}
+		none.away.Store(true)
+		run := g.run(t, parts{slots: 4 * len(g.queue.Shards()), ledger: none, keepless: true})
+		g.admission.Use(run.servers)
+		const many = 10
+		for n := range many {
+			g.append(t, webhook.CreateCard)
+			g.waitAll(t, n+1)
+		}
+		if n := none.refused.Load(); n > 0 {
+			t.Errorf("%d tickets were claimed", n)
+		}
+		if n := g.metric(t, "ledgerhook_first_attempts_total", "direct"); n != many {
+			t.Errorf("%g first attempts went to a slot, want %d", n, many)
+		}
+	})
+}
+
 func TestOnlyTheCurrentTicketOfADeliveryIsSent(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		var handed atomic.Pointer[delivery.Ticket]
@@ -264,9 +314,9 @@ func TestOnlyTheCurrentTicketOfADeliveryIsSent(t *testing.T) {
 		ticket := *handed.Load()
 		for _, generation := range []int64{ticket.Generation - 1, ticket.Generation, ticket.Generation + 1} {
 			ticket.Generation = generation
-			run.worker.Deliver(t.Context(), ticket)
+			run.worker.Take(t.Context(), ticket)
 		}
-		run.worker.Deliver(t.Context(), delivery.Ticket{DeliveryID: webhook.NewID(webhook.DeliveryPrefix), Generation: 1})
+		run.worker.Take(t.Context(), delivery.Ticket{DeliveryID: webhook.NewID(webhook.DeliveryPrefix), Generation: 1})
 		if n := len(partner.requests()); n != 1 {
 			t.Errorf("%d requests were made of one delivery", n)
 		}
@@ -288,7 +338,7 @@ func TestAWorkerThatIsStoppingTakesNoTicket(t *testing.T) {
 		a := g.append(t, webhook.CreateCard)
 		stopped, cancel := context.WithCancel(t.Context())
 		cancel()
-		run.worker.Deliver(stopped, delivery.Ticket{DeliveryID: a.DeliveryIDs[0], Generation: 1})
+		run.worker.Take(stopped, delivery.Ticket{DeliveryID: a.DeliveryIDs[0], Generation: 1})
 		if d, _ := g.waitState(t, a.DeliveryIDs[0], webhook.Queued); d.Attempts != 0 {
 			t.Errorf("%d attempts were used", d.Attempts)
 		}

@@ -114,7 +114,7 @@ func open(t *testing.T) *days {
 		t.Fatal(err)
 	}
 	options := g.Options
-	options.Admitted = admission.Admit
+	options.Admitted, options.Slots = admission.Admit, admission
 	if g.Ledger, err = ledger.Open(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func open(t *testing.T) *days {
 	t.Cleanup(out.Close)
 	worker := delivery.NewWorker(delivery.WorkerOptions{ID: webhook.NewID(webhook.WorkerPrefix), Ledger: g.Ledger,
 		Composer: delivery.NewComposer(g, g.box, g.metrics), Sender: out, Policy: g.policy, Metrics: g.metrics, Log: g.log})
-	queue.deliver = worker.Deliver
+	queue.deliver = worker.Take
 	t.Cleanup(queue.under.Wait)
 	g.createPartner(t)
 	return &days{gateway: g, began: time.Now(), keeper: &delivery.Keeper{Books: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -26,9 +27,16 @@ type Worker struct {
 	lease    lease
 
 	mu       sync.Mutex
-	inFlight map[flight]string // the endpoint of each
-	claiming atomic.Int32      // tickets that may be in flight before it is known
-	stuck    atomic.Int32      // records that the ledger does not take just now
+	inFlight map[flight]work
+	doubts   map[flight]time.Time // claims that the ledger may have made, and since when
+	claiming atomic.Int32         // tickets that may be in flight before it is known
+	stuck    atomic.Int32         // records that the ledger does not take just now
+}
+
+// work is what the worker is at, or about to be.
+type work struct {
+	endpointID string
+	ends       int32 // of the lease, when it was claimed
 }
 
 // flight is one attempt of this process.
@@ -53,19 +61,15 @@ type WorkerOptions struct {
 func NewWorker(o WorkerOptions) *Worker {
 	return &Worker{
 		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, metrics: o.Metrics, log: o.Log,
-		composer: o.Composer, lease: lease{alone: o.Alone}, inFlight: map[flight]string{},
+		composer: o.Composer, lease: lease{alone: o.Alone}, inFlight: map[flight]work{}, doubts: map[flight]time.Time{},
 	}
 }
 
-// Deliver is the way of every delivery. It claims t's delivery, sends it once,
-// decides what follows and records both. What a reused connection lost is sent
-// again at once.
-func (w *Worker) Deliver(ctx context.Context, t Ticket) {
-	job, ok := w.claim(ctx, t)
-	if !ok {
-		return
-	}
-	defer w.land(job)
+// Deliver is the way of every delivery. It sends what was claimed once, decides
+// what follows and records both. What a reused connection lost is sent again at
+// once.
+func (w *Worker) Deliver(ctx context.Context, job Job) {
+	defer w.land(job.Delivery)
 	attempt, lost := w.attempt(ctx, job)
 	if lost {
 		job.repeat(attempt)
@@ -73,6 +77,13 @@ func (w *Worker) Deliver(ctx context.Context, t Ticket) {
 	}
 	verdict := Decide(w.policy, job, attempt, time.Now())
 	w.record(ctx, job, attempt, verdict)
+}
+
+// Take claims t's delivery and delivers it.
+func (w *Worker) Take(ctx context.Context, t Ticket) {
+	if job, ok := w.claim(ctx, t); ok {
+		w.Deliver(ctx, job)
+	}
 }
 
 // claim makes t's delivery this worker's. A ticket that is not current, or
@@ -100,9 +111,65 @@ func (w *Worker) claim(ctx context.Context, t Ticket) (Job, bool) {
 		return Job{}, false // others may have given it up meanwhile and send it
 	}
 	w.mu.Lock()
-	w.inFlight[flightOf(job.Delivery)] = job.Delivery.EndpointID
+	w.inFlight[flightOf(job.Delivery)] = work{job.Delivery.EndpointID, ends}
 	w.mu.Unlock()
 	return job, true
+}
+
+// Expect says that the ledger is about to claim a delivery for the worker, whose
+// id it returns, together with the admission; empty if the worker may begin
+// nothing. Exactly one of Begin and Forget must follow.
+func (w *Worker) Expect(deliveryID string, generation int64, endpointID string) string {
+	if !w.able() {
+		return ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inFlight[flight{deliveryID, generation}] = work{endpointID, w.lease.ends.Load()}
+	return w.id
+}
+
+// Begin delivers what was expected, unless the lease has ended since.
+func (w *Worker) Begin(ctx context.Context, job Job) {
+	w.mu.Lock()
+	expected := w.inFlight[flightOf(job.Delivery)]
+	w.mu.Unlock()
+	if ctx.Err() != nil || w.lease.lost() || w.lease.ends.Load() > expected.ends {
+		w.land(job.Delivery) // others may have given it up meanwhile and send it
+		return
+	}
+	w.Deliver(ctx, job)
+}
+
+// Forget ends the expectation of a delivery that was not claimed or, with
+// doubt, of which the ledger has not said whether it was.
+func (w *Worker) Forget(deliveryID string, generation int64, doubt bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := flight{deliveryID, generation}
+	delete(w.inFlight, f)
+	if doubt {
+		w.doubts[f] = time.Now()
+	}
+}
+
+// doubtful reports whether the worker is not at a delivery that the ledger may
+// have claimed for it without saying so.
+func (w *Worker) doubtful(d webhook.Delivery) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, at := w.inFlight[flightOf(d)]
+	_, doubted := w.doubts[flightOf(d)]
+	return doubted && !at
+}
+
+// inDoubt reports whether there may be any such. One is dropped after
+// claimedLong: whatever was claimed before is found without it.
+func (w *Worker) inDoubt() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.doubts, func(_ flight, since time.Time) bool { return time.Since(since) > claimedLong })
+	return len(w.doubts) > 0
 }
 
 // able reports whether the worker may begin a delivery: what cannot be
@@ -255,11 +322,11 @@ func (w *Worker) Recording(context.Context) error {
 
 func flightOf(d webhook.Delivery) flight { return flight{d.ID, d.Generation} }
 
-// land ends what claim began.
-func (w *Worker) land(job Job) {
+// land ends what a claim began.
+func (w *Worker) land(d webhook.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.inFlight, flightOf(job.Delivery))
+	delete(w.inFlight, flightOf(d))
 }
 
 // working reports whether the worker is at the delivery just now.
@@ -284,8 +351,8 @@ func (w *Worker) InFlightBy(shardOf func(endpointID string) string) map[string]i
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	counts := map[string]int{}
-	for _, endpointID := range w.inFlight {
-		counts[shardOf(endpointID)]++
+	for _, at := range w.inFlight {
+		counts[shardOf(at.endpointID)]++
 	}
 	return counts
 }

@@ -506,6 +506,7 @@ type newDelivery struct {
 	lane    int
 	subject string // at ordered endpoints
 	probe   bool
+	worker  string // that it is claimed for
 }
 
 // kind is what deliveries that were made are told by.
@@ -649,7 +650,27 @@ func (a *appendOp) delivery(endpointID string, sequence int64, state webhook.Sta
 	}
 }
 
-// insertDeliveries writes new deliveries; queued ones get a ticket. A first
+// next is the trigger of the next attempt.
+func (d *newDelivery) next() webhook.Trigger {
+	if d.probe {
+		return webhook.TriggerProbe
+	}
+	return d.Trigger
+}
+
+// handOut makes a delivery that has its place in the window one that is claimed
+// for a free slot of this process, or gives it a ticket for the queue.
+func (b *batch) handOut(d *newDelivery) {
+	c := b.hold(delivery.Ticket{DeliveryID: d.ID, Generation: d.Generation, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode})
+	if c == nil {
+		return
+	}
+	d.State, d.Attempts, d.worker = webhook.Sending, 1, c.workerID
+	c.job, c.claimed = delivery.Job{Delivery: d.Delivery, Trigger: d.next()}, true
+	c.job.Delivery.CreatedAt = fromMicros(micros(b.now))
+}
+
+// insertDeliveries writes new deliveries. A first
 // attempt that waits for room alone has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
 	for group := range slices.Chunk(made, statementRows) {
@@ -667,27 +688,31 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 	if b.made == nil {
 		b.made = map[kind]int{}
 	}
-	for _, d := range made {
+	for i := range made {
+		d := &made[i]
 		b.made[kind{d.Type, d.Trigger}]++
 		if d.Trigger != webhook.TriggerTest {
 			b.count(d.PartnerCode, factCreated, 1)
+		}
+		if d.State == webhook.Queued {
+			b.handOut(d)
 		}
 	}
 	t.values(len(made), func(i int) []any {
 		d := made[i]
 		var dueAt, queuedAt any
-		if d.State == webhook.Queued {
+		var claimedAt int64
+		switch d.State {
+		case webhook.Sending:
+			claimedAt = micros(b.now)
+			fallthrough
+		case webhook.Queued:
 			queuedAt = micros(b.now)
-			b.tickets = append(b.tickets, delivery.Ticket{DeliveryID: d.ID, Generation: d.Generation, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode})
-		} else {
+		default:
 			dueAt = micros(d.DueAt)
 		}
-		next := d.Trigger
-		if d.probe {
-			next = webhook.TriggerProbe
-		}
 		return []any{d.ID, d.EventID, d.EndpointID, d.PartnerCode, string(d.Type), d.ObjectID, d.Sequence,
-			string(d.State), "", d.Generation, 0, string(d.Trigger), string(next), d.ReplayOf, d.lane, dueAt, queuedAt, 0, "",
+			string(d.State), "", d.Generation, d.Attempts, string(d.Trigger), string(d.next()), d.ReplayOf, d.lane, dueAt, queuedAt, claimedAt, d.worker,
 			"", 0, "", micros(b.now), 0, d.subject}
 	})
 	return b.later(ctx, t)

@@ -22,6 +22,47 @@ type claimOp struct {
 	claimed bool
 }
 
+// noSlots are those of a process without a worker.
+type noSlots struct{}
+
+func (noSlots) Hold(delivery.Ticket) string         { return "" }
+func (noSlots) Begin(delivery.Ticket, delivery.Job) {}
+func (noSlots) Leave(delivery.Ticket, bool)         {}
+
+// hold claims the delivery of a ticket together with its admission if a slot of
+// this process is free for it: whoever admits it writes it as claimed. Without
+// that claim, which is nil then, the ticket goes to the queue after the commit.
+func (b *batch) hold(t delivery.Ticket) *claimOp {
+	if t.DueAt.IsZero() {
+		if worker := b.ledger.slots.Hold(t); worker != "" {
+			c := &claimOp{Ticket: t, workerID: worker}
+			b.held = append(b.held, c)
+			return c
+		}
+	}
+	b.tickets = append(b.tickets, t)
+	return nil
+}
+
+// begin has the slots deliver what was claimed for them.
+func (b *batch) begin() {
+	for _, c := range b.held {
+		if c.claimed {
+			b.ledger.slots.Begin(c.Ticket, c.job)
+		} else {
+			b.ledger.slots.Leave(c.Ticket, false)
+		}
+	}
+}
+
+// leave gives up the slots that a batch holds which has failed. With doubt it may
+// have been committed all the same.
+func (b *batch) leave(doubt bool) {
+	for _, c := range b.held {
+		b.ledger.slots.Leave(c.Ticket, doubt)
+	}
+}
+
 // Claim implements delivery.Ledger. It changes no window, so on PostgreSQL it
 // does not wait for those who do.
 func (l *Ledger) Claim(ctx context.Context, t delivery.Ticket, workerID string) (delivery.Job, bool, error) {
@@ -44,13 +85,11 @@ func deliveryFields(d *webhook.Delivery) []any {
 }
 
 // claim moves the batch's tickets from queued to sending and counts their
-// attempts. A ticket whose delivery has moved on matches nothing. One whose
+// attempts, and completes what was claimed with its admission. A ticket whose
+// delivery has moved on matches nothing. One whose
 // endpoint has closed meanwhile is handed back without using its attempt, in
 // the next batch, since that takes the window's lock.
 func (b *batch) claim(ctx context.Context) error {
-	if len(b.claims) == 0 {
-		return nil
-	}
 	wanted := map[string]*claimOp{}
 	for _, op := range b.claims {
 		op.claim.claimed, op.claim.job = false, delivery.Job{}
@@ -58,6 +97,27 @@ func (b *batch) claim(ctx context.Context) error {
 			wanted[op.claim.DeliveryID] = op.claim
 		}
 	}
+	if len(wanted) > 0 {
+		if err := b.takeTickets(ctx, wanted); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(b.held, func(c *claimOp) bool { return !c.claimed }) {
+		if err := b.readNow(ctx); err != nil { // what takePicked takes
+			return err
+		}
+	}
+	for _, c := range b.held {
+		if !c.claimed {
+			return changes(0, 1)
+		}
+		wanted[c.DeliveryID] = c
+	}
+	return b.completeJobs(ctx, wanted)
+}
+
+// takeTickets claims those tickets that are current.
+func (b *batch) takeTickets(ctx context.Context, wanted map[string]*claimOp) error {
 	ids := slices.Sorted(maps.Keys(wanted))
 	err := b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
 		return b.take(ctx, table, ids, wanted)
@@ -68,10 +128,7 @@ func (b *batch) claim(ctx context.Context) error {
 	if err := b.readNow(ctx); err != nil {
 		return err
 	}
-	if err := b.handBack(ctx, ids, wanted); err != nil {
-		return err
-	}
-	return b.completeJobs(ctx, wanted)
+	return b.handBack(ctx, ids, wanted)
 }
 
 // take moves those of one day's tickets, until readNow returns.
@@ -85,16 +142,21 @@ func (b *batch) take(ctx context.Context, table string, ids []string, wanted map
 		AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = d.endpoint_id
 			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled OR w.not_before > ?
 				OR w.breaker <> 'closed' AND w.probe <> d.id)))
-		RETURNING `+deliveryColumns+", next_trigger", micros(b.now))
-	return b.laterRead(ctx, t, func(rows row) error {
-		var job delivery.Job
-		if err := rows.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
-			return err
-		}
-		c := wanted[job.Delivery.ID]
-		c.job, c.claimed = job, true
-		return nil
-	})
+		RETURNING `+claimedColumns, micros(b.now))
+	return b.laterRead(ctx, t, func(found row) error { return readClaim(found, wanted) })
+}
+
+// claimedColumns are what readClaim reads of a delivery that was claimed.
+const claimedColumns = deliveryColumns + ", next_trigger"
+
+func readClaim(found row, wanted map[string]*claimOp) error {
+	var job delivery.Job
+	if err := found.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
+		return err
+	}
+	c := wanted[job.Delivery.ID]
+	c.job, c.claimed = job, true
+	return nil
 }
 
 // handBack prepares the return of those tickets that are current but whose
@@ -186,6 +248,7 @@ func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) er
 	if len(events) == 0 {
 		return nil
 	}
+	b.takeFresh(events)
 	for _, read := range []error{b.readEvents(ctx, events), b.readClaimed(ctx, endpoints), b.readSecrets(ctx, codes)} {
 		if read != nil {
 			return read
@@ -211,10 +274,22 @@ func (b *batch) complete(wanted map[string]*claimOp, events map[string]webhook.E
 	}
 }
 
+// takeFresh fills in the events that the batch itself stores, as they will be read.
+func (b *batch) takeFresh(events map[string]webhook.Event) {
+	for _, op := range b.fresh() {
+		e := op.append.Event
+		if _, wanted := events[e.ID]; wanted {
+			e.CreatedAt = fromMicros(micros(e.CreatedAt))
+			events[e.ID] = e
+		}
+	}
+}
+
 // readEvents, readClaimed and readSecrets fill maps whose keys say what is
-// wanted, until the commit.
+// wanted, until the commit; events that are there already stay.
 func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
-	return b.byDay(ctx, "events", webhook.EventPrefix, slices.Sorted(maps.Keys(events)), func(table string, ids []string) error {
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(events)), func(id string) bool { return events[id].ID != "" })
+	return b.byDay(ctx, "events", webhook.EventPrefix, unknown, func(table string, ids []string) error {
 		t := b.text().add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
 		return b.lastRead(ctx, byID(t, table, ids), func(found row) error {
 			var e webhook.Event

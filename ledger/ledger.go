@@ -43,6 +43,7 @@ type Ledger struct {
 	days    *days
 
 	retry          webhook.RetryPolicy
+	slots          delivery.Slots
 	deliveriesMade func(t webhook.Type, trigger webhook.Trigger, n int)
 	orderMoved     func(from, to orders.Status)
 }
@@ -58,6 +59,9 @@ type Options struct {
 	// Admitted is told of deliveries that were given a slot, after their
 	// commit. It must not block. Nil: nobody listens.
 	Admitted func([]delivery.Ticket)
+	// Slots are where this process delivers what it admits; nil: nowhere. A
+	// delivery that has a free one is claimed together with its admission.
+	Slots delivery.Slots
 	// DeliveriesMade is told of the deliveries that this process made, n of
 	// one type and trigger, after their commit. It must not block. Nil: nobody
 	// listens.
@@ -83,6 +87,9 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	admitted := o.Admitted
 	if admitted == nil {
 		admitted = func([]delivery.Ticket) {}
+	}
+	if l.slots = o.Slots; l.slots == nil {
+		l.slots = noSlots{}
 	}
 	if l.deliveriesMade = o.DeliveriesMade; l.deliveriesMade == nil {
 		l.deliveriesMade = func(webhook.Type, webhook.Trigger, int) {}

@@ -23,8 +23,9 @@ func TestNoOrderOfThingsLosesADelivery(t *testing.T) {
 			t.Parallel()
 			b := ledgertest.New(t, driver)
 			b.Partner(t, "acme")
+			slots := b.WithSlots(t)
 			fewer(t, runs, func(rt *rapid.T) {
-				l := &life{Bench: b, over: map[string]webhook.Delivery{}}
+				l := &life{Bench: b, slots: slots, over: map[string]webhook.Delivery{}}
 				l.wipe(rt)
 				rt.Repeat(l.actions())
 				l.end(rt)
@@ -54,6 +55,7 @@ func fewer(t *testing.T, runs int, property func(*rapid.T)) {
 // life is what a run knows beside the ledger.
 type life struct {
 	*ledgertest.Bench
+	slots     *ledgertest.Slots
 	endpoints []string
 	ids       []string          // of all deliveries
 	queue     []delivery.Ticket // handed out, some of them for nothing
@@ -69,6 +71,7 @@ func (l *life) wipe(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}
+	l.slots.Open(0)
 	l.Tickets()
 }
 
@@ -91,12 +94,19 @@ func (l *life) actions() map[string]func(*rapid.T) {
 		"crash":            l.crash,
 		"flush":            l.flush,
 		"breaker by hand":  l.breakerByHand,
+		"free slots":       func(t *rapid.T) { l.slots.Open(rapid.IntRange(0, 3).Draw(t, "slots")) },
 	}
 }
 
 // check holds after every step.
 func (l *life) check(t *rapid.T) {
 	l.queue = append(l.queue, l.Tickets()...)
+	for _, job := range l.slots.Begun() {
+		l.begins(t, job)
+	}
+	if n := l.slots.Held(); n > 0 {
+		t.Errorf("%d slots are held for nothing", n)
+	}
 	l.CheckWindows(t)
 	l.checkGates(t)
 	l.checkOrder(t)
@@ -185,17 +195,22 @@ func (l *life) claim(t *rapid.T) {
 	job, claimed, err := l.Claim(t.Context(), l.queue[i], worker)
 	must(t, err)
 	if claimed {
-		l.jobs = append(l.jobs, job)
-		if d := job.Delivery; l.Count(t, `SELECT COUNT(*) FROM deliveries d JOIN windows w ON w.endpoint_id = d.endpoint_id JOIN events e ON e.id = d.event_id
-			WHERE w.ordered AND d.endpoint_id = $1 AND e.subject = $2 AND d.sequence < $3 AND d.finished_at = 0 AND d.replay_of = '' AND d.sequence > 0`,
-			d.EndpointID, job.Event.Subject, d.Sequence) > 0 && d.ReplayOf == "" {
-			t.Errorf("%s is sent before its turn", d.ID)
-		}
+		l.begins(t, job)
 	}
 	if !rapid.Bool().Draw(t, "twice") {
 		l.queue = slices.Delete(l.queue, i, i+1)
 	}
 	l.Settle()
+}
+
+// begins notes what is claimed, by a ticket or with its admission.
+func (l *life) begins(t *rapid.T, job delivery.Job) {
+	l.jobs = append(l.jobs, job)
+	if d := job.Delivery; l.Count(t, `SELECT COUNT(*) FROM deliveries d JOIN windows w ON w.endpoint_id = d.endpoint_id JOIN events e ON e.id = d.event_id
+		WHERE w.ordered AND d.endpoint_id = $1 AND e.subject = $2 AND d.sequence < $3 AND d.finished_at = 0 AND d.replay_of = '' AND d.sequence > 0`,
+		d.EndpointID, job.Event.Subject, d.Sequence) > 0 && d.ReplayOf == "" {
+		t.Errorf("%s is sent before its turn", d.ID)
+	}
 }
 
 func (l *life) record(t *rapid.T) {
@@ -364,6 +379,8 @@ func (l *life) flush(t *rapid.T) {
 // crash forgets all that only processes knew, and reconciles.
 func (l *life) crash(t *rapid.T) {
 	l.queue, l.jobs = nil, nil
+	l.slots.Open(0)
+	l.slots.Begun()
 	l.Tickets()
 	abandoned, err := l.Abandoned(t.Context(), "wrk_next", 1000)
 	must(t, err)

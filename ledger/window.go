@@ -255,28 +255,41 @@ func (w *window) nextLane(lanes [laneReplay + 1][]waiting, now time.Time) int {
 	return -1
 }
 
-// queue marks picked deliveries as queued, one admitted before its time from
-// then on, and remembers their tickets.
+// queue marks picked deliveries as claimed for a free slot of this process or as
+// queued, one admitted before its time from then on.
 func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
-	if len(picked) == 0 {
-		return nil
+	if err := b.markProbes(ctx, picked); err != nil {
+		return err
 	}
-	ids := make([]string, len(picked))
-	for i, p := range picked {
-		ids[i] = p.DeliveryID
+	held := map[string]*claimOp{}
+	var ids []string // of those for the queue
+	for _, p := range picked {
+		if c := b.hold(p); c != nil {
+			held[p.DeliveryID] = c
+		} else {
+			ids = append(ids, p.DeliveryID)
+		}
+	}
+	if err := b.takePicked(ctx, held); err != nil {
+		return err
 	}
 	slices.Sort(ids)
 	now := micros(b.now)
-	err := b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
+	return b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
 		t := b.text().add("UPDATE "+table+` SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
 			WHERE state = 'pending' AND `, now, now)
 		return b.laterChanges(ctx, byID(t, table, ids), len(ids))
 	})
-	if err != nil {
-		return err
-	}
-	b.tickets = append(b.tickets, picked...)
-	return b.markProbes(ctx, picked)
+}
+
+// takePicked claims picked deliveries, until readNow returns.
+func (b *batch) takePicked(ctx context.Context, held map[string]*claimOp) error {
+	now := micros(b.now)
+	return b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, slices.Sorted(maps.Keys(held)), func(table string, ids []string) error {
+		t := b.text().add("UPDATE "+table+` SET state = 'sending', attempts = attempts + 1, due_at = NULL, queued_at = ?, claimed_at = ?, worker_id = ?
+			WHERE state = 'pending' AND `, now, now, held[ids[0]].workerID)
+		return b.laterRead(ctx, byID(t, table, ids).add(" RETURNING "+claimedColumns), func(found row) error { return readClaim(found, held) })
+	})
 }
 
 // markProbes gives the attempts of picked deliveries that probe a breaker

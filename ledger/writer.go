@@ -250,15 +250,22 @@ func (w *writer) transact(ops []*operation) error {
 				err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
 			}
 		}()
+		if b != nil { // the run before is rolled back
+			b.leave(false)
+		}
 		b = &batch{ledger: w.ledger, slot: w.slot, tx: tx, now: time.Now(), windows: map[string]*window{}}
 		return b.run(ctx, ops)
 	})
 	if err != nil {
+		if b != nil {
+			b.leave(lost(err))
+		}
 		return err
 	}
 	for _, do := range b.committed {
 		do()
 	}
+	b.begin()
 	w.followUp = append(w.followUp, b.followUp...)
 	for k, n := range b.made {
 		w.ledger.deliveriesMade(k.typ, k.trigger, n)
@@ -298,6 +305,7 @@ type batch struct {
 	busy     map[subject]bool // that have unfinished deliveries
 	notes    []partners.AuditEntry
 	tickets  []delivery.Ticket
+	held     []*claimOp // what is claimed with its admission
 	followUp []*operation
 
 	committed []func() // what is left to do then

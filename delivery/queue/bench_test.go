@@ -68,8 +68,24 @@ func enqueue(t *testing.T, q *Queue, tickets ...delivery.Ticket) {
 // willing is a worker that is always ready.
 type willing func(context.Context, delivery.Ticket)
 
-func (willing) Ready(context.Context, time.Duration) bool             { return true }
-func (w willing) Deliver(ctx context.Context, ticket delivery.Ticket) { w(ctx, ticket) }
+func (willing) Ready(context.Context, time.Duration) bool          { return true }
+func (w willing) Take(ctx context.Context, ticket delivery.Ticket) { w(ctx, ticket) }
+func (willing) Expect(string, int64, string) string                { return "wrk_willing" }
+func (willing) Forget(string, int64, bool)                         {}
+
+func (w willing) Begin(ctx context.Context, job delivery.Job) {
+	w(ctx, delivery.Ticket{DeliveryID: job.Delivery.ID, Generation: job.Delivery.Generation})
+}
+
+// begin has a delivery begin in a free slot, as if it had been claimed, and
+// reports whether there was one.
+func begin(s *Servers, t delivery.Ticket) bool {
+	if s.Hold(t) == "" {
+		return false
+	}
+	s.Begin(t, delivery.Job{Delivery: webhook.Delivery{ID: t.DeliveryID, Generation: t.Generation}})
+	return true
+}
 
 // serve fetches with handle until the test ends.
 func serve(t *testing.T, q *Queue, slots int, handle func(context.Context, delivery.Ticket)) *Servers {

@@ -21,8 +21,15 @@ type Worker interface {
 	// Ready waits until the worker may begin a delivery, for limit at most and
 	// no longer than ctx lasts, and reports whether it may.
 	Ready(ctx context.Context, limit time.Duration) bool
-	// Deliver does what the ticket asks for, or drops it.
-	Deliver(ctx context.Context, t delivery.Ticket)
+	// Take does what the ticket asks for, or drops it.
+	Take(ctx context.Context, t delivery.Ticket)
+	// Expect says that a delivery is about to be claimed for the worker, whose id
+	// it returns; empty if it may begin nothing.
+	Expect(deliveryID string, generation int64, endpointID string) (workerID string)
+	// Begin delivers what was expected.
+	Begin(ctx context.Context, job delivery.Job)
+	// Forget ends the expectation.
+	Forget(deliveryID string, generation int64, doubt bool)
 }
 
 // A worker that cannot reach the ledger would empty the queue that it shares
@@ -145,7 +152,7 @@ func (s *Servers) handle(shard string, task *asynq.Task) error {
 		return errStopping
 	}
 	defer share.free.Release(1)
-	s.worker.Deliver(s.ctx, ticket)
+	s.worker.Take(s.ctx, ticket)
 	return nil
 }
 
@@ -154,25 +161,40 @@ func (s *Servers) leave(shard, partner string) {
 	s.bringBack(shard, s.shares[shard].leave(partner, time.Now()), bringBackTries)
 }
 
-// Begin implements delivery.Slots. If the process dies the reconciler finds
-// that the queue does not know the ticket.
-func (s *Servers) Begin(t delivery.Ticket) bool {
-	shard := s.queue.ShardOf(t.EndpointID)
-	share := s.shares[shard]
-	if !s.worker.Ready(s.ctx, 0) || !share.takeFree(t.PartnerCode, time.Now()) {
-		return false
+// Hold implements delivery.Slots.
+func (s *Servers) Hold(t delivery.Ticket) (workerID string) {
+	workerID = s.worker.Expect(t.DeliveryID, t.Generation, t.EndpointID)
+	if workerID != "" && !s.shares[s.queue.ShardOf(t.EndpointID)].takeFree(t.PartnerCode, time.Now()) {
+		s.worker.Forget(t.DeliveryID, t.Generation, false)
+		return ""
 	}
+	return workerID
+}
+
+// Begin implements delivery.Slots.
+func (s *Servers) Begin(t delivery.Ticket, job delivery.Job) {
 	go func() {
-		defer s.leave(shard, t.PartnerCode)
-		defer share.free.Release(1)
+		defer s.giveBack(t)
 		defer func() {
 			if fault := recover(); fault != nil { // the reconciler finds the delivery
 				s.queue.log.Error("a delivery panicked", "delivery", t.DeliveryID, "panic", fault, "stack", string(debug.Stack()))
 			}
 		}()
-		s.worker.Deliver(s.ctx, t)
+		s.worker.Begin(s.ctx, job)
 	}()
-	return true
+}
+
+// Leave implements delivery.Slots.
+func (s *Servers) Leave(t delivery.Ticket, doubt bool) {
+	s.worker.Forget(t.DeliveryID, t.Generation, doubt)
+	go s.giveBack(t) // which may wait for Redis
+}
+
+// giveBack ends what takeFree took.
+func (s *Servers) giveBack(t delivery.Ticket) {
+	shard := s.queue.ShardOf(t.EndpointID)
+	s.shares[shard].free.Release(1)
+	s.leave(shard, t.PartnerCode)
 }
 
 // Busy is how many slots are in use or waited for.

@@ -209,14 +209,18 @@ func (b *barred) Ready(ctx context.Context, limit time.Duration) bool {
 		b.taken.Add(1)
 		return false
 	}
-	if limit == 0 {
-		return false
-	}
 	<-ctx.Done()
 	return false
 }
 
-func (b *barred) Deliver(ctx context.Context, ticket delivery.Ticket) {
+func (b *barred) Expect(string, int64, string) string { return "" }
+func (b *barred) Forget(string, int64, bool)          {}
+
+func (b *barred) Begin(_ context.Context, job delivery.Job) {
+	b.t.Errorf("%s began at a worker that is not ready", job.Delivery.ID)
+}
+
+func (b *barred) Take(ctx context.Context, ticket delivery.Ticket) {
 	if ctx.Err() == nil {
 		b.t.Errorf("%s was handed to a worker that is not ready", ticket.DeliveryID)
 	}

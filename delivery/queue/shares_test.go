@@ -221,7 +221,7 @@ func TestATicketOfAClockThatWasAheadIsLost(t *testing.T) {
 	}
 }
 
-func TestADirectTicketTakesAFreeSlotPastTheQueue(t *testing.T) {
+func TestADirectDeliveryTakesAFreeSlotPastTheQueue(t *testing.T) {
 	each(t, func(t *testing.T, q *Queue) {
 		const perShard = 8
 		b := newBlocked(t)
@@ -229,7 +229,7 @@ func TestADirectTicketTakesAFreeSlotPastTheQueue(t *testing.T) {
 		begun := 0
 		for _, partner := range []string{"one", "two", "three", "four", "five"} {
 			for range perShard {
-				if s.Begin(of(partner)) {
+				if begin(s, of(partner)) {
 					begun++
 				}
 			}
@@ -254,13 +254,13 @@ func TestADirectTicketTakesAFreeSlotPastTheQueue(t *testing.T) {
 		if _, top := b.counts(); top > perShard {
 			t.Errorf("%d were handled at once in %d slots", top, perShard)
 		}
-		if !s.Begin(of("six")) {
+		if !begin(s, of("six")) {
 			t.Error("a ticket did not begin in a free slot")
 		}
 	})
 }
 
-func TestADirectTicketTakesNoMoreThanItsPartnersShare(t *testing.T) {
+func TestADirectDeliveryTakesNoMoreThanItsPartnersShare(t *testing.T) {
 	t.Parallel()
 	s, now := newShares(16), time.Now()
 	if !s.takeFree("other", now) {
@@ -278,7 +278,7 @@ func TestADirectTicketTakesNoMoreThanItsPartnersShare(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatStopsOrMayNotBeginTakesNoDirectTicket(t *testing.T) {
+func TestAWorkerThatStopsOrMayNotBeginTakesNoDirectDelivery(t *testing.T) {
 	t.Parallel()
 	server := queuetest.Start(t)
 	cutOff := &barred{t: t}
@@ -287,13 +287,13 @@ func TestAWorkerThatStopsOrMayNotBeginTakesNoDirectTicket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Shutdown()
-	if s.Begin(of("one")) {
+	if begin(s, of("one")) {
 		t.Error("a worker that cannot reach the ledger began a delivery")
 	}
 	b := newBlocked(t)
 	stopping := serve(t, open(t, server.URL), 8, b.handle)
 	stopping.Stop()
-	if stopping.Begin(of("one")) {
+	if begin(stopping, of("one")) {
 		t.Error("a stopping worker began a delivery")
 	}
 }
@@ -301,7 +301,7 @@ func TestAWorkerThatStopsOrMayNotBeginTakesNoDirectTicket(t *testing.T) {
 func TestADirectDeliveryThatPanicsEndsAlone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, open(t, queuetest.Start(t).URL), 4, func(context.Context, delivery.Ticket) { panic("a mistake of ours") })
-	if !s.Begin(of("one")) {
+	if !begin(s, of("one")) {
 		t.Fatal("the ticket did not begin")
 	}
 	eventually(t, "its slot is free again", func() bool { return s.Busy() == 0 })
