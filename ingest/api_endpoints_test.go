@@ -237,7 +237,7 @@ func TestATestTooManyIsRefusedAgainWithoutTheLedger(t *testing.T) {
 		}
 	}
 	a.want(t, 429, "POST", "/endpoints/"+endpoint+"/test", nil)
-	w.sever()
+	w.Cut()
 	a.want(t, 429, "POST", "/endpoints/"+endpoint+"/test", nil)
 	a.want(t, 503, "GET", "/endpoints/"+endpoint, nil)
 }

@@ -1,13 +1,9 @@
 package ingest_test
 
 import (
-	"io"
-	"net"
 	"net/http/httptest"
-	"net/url"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,79 +11,6 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 )
-
-// wire is a connection to a database that can be cut.
-type wire struct {
-	listener net.Listener
-	mu       sync.Mutex
-	conns    []net.Conn
-	cut      bool
-	still    atomic.Bool // what comes is swallowed, as by a process that is stopped
-}
-
-// newWire returns a wire to the database at address, and that address through it.
-func newWire(t *testing.T, address string) (*wire, string) {
-	t.Helper()
-	there, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := there.Host
-	w := &wire{}
-	if w.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.sever)
-	go func() {
-		for {
-			near, err := w.listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", target)
-			if err != nil || !w.keep(near, far) {
-				near.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(far, swallowing{near, &w.still}); far.Close() }()
-			go func() { _, _ = io.Copy(near, far); near.Close() }()
-		}
-	}()
-	there.Host = w.listener.Addr().String()
-	return w, there.String()
-}
-
-// swallowing reads of a connection until it is still: then nothing more comes.
-type swallowing struct {
-	net.Conn
-	still *atomic.Bool
-}
-
-func (s swallowing) Read(b []byte) (int, error) {
-	for {
-		n, err := s.Conn.Read(b)
-		if err != nil || !s.still.Load() {
-			return n, err
-		}
-	}
-}
-
-func (w *wire) keep(near, far net.Conn) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.conns = append(w.conns, near, far)
-	return !w.cut
-}
-
-func (w *wire) sever() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cut = true
-	w.listener.Close()
-	for _, conn := range w.conns {
-		conn.Close()
-	}
-}
 
 // unavailable fails the test unless got says to come back later.
 func unavailable(t *testing.T, what string, got answer) {
@@ -99,9 +22,9 @@ func unavailable(t *testing.T, what string, got answer) {
 }
 
 // wired is the API on a database behind a wire, with something to ask for.
-func wired(t *testing.T) (w *wire, a *api, endpoint, eventID, deliveryID, secret string) {
+func wired(t *testing.T) (w *ledgertest.Wire, a *api, endpoint, eventID, deliveryID, secret string) {
 	t.Helper()
-	w, address := newWire(t, ledgertest.Borrowed(t))
+	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
 	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
 	l, err := ledger.Open(t.Context(), b.Options)
 	if err != nil {
@@ -122,7 +45,7 @@ func TestWithoutItsDatabaseEveryRouteSaysComeBackLater(t *testing.T) {
 	for _, pattern := range ingest.Routes() {
 		routes[pattern] = true
 	}
-	w.sever()
+	w.Cut()
 	for _, request := range everyRequest(t, endpoint, eventID, deliveryID, secret) {
 		unavailable(t, request[0]+" "+request[1], a.send(t, request))
 		_, pattern := openDocument(t).mux.Handler(httptest.NewRequest(request[0], "/internal/v1"+request[1], nil))
@@ -141,8 +64,8 @@ func TestWhileItsDatabaseStandsStillEveryRouteAnswersInTime(t *testing.T) {
 	t.Parallel()
 	w, a, endpoint, eventID, deliveryID, secret := wired(t)
 	requests := everyRequest(t, endpoint, eventID, deliveryID, secret)
-	w.still.Store(true)
-	defer w.sever()
+	w.Stop()
+	defer w.Cut()
 	var all sync.WaitGroup
 	for _, request := range requests {
 		all.Go(func() {

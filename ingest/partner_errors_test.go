@@ -189,7 +189,7 @@ func TestWhatIsNoRequestIsAnsweredInShape(t *testing.T) {
 
 func TestADatabaseThatIsAwayIsMaintenance(t *testing.T) {
 	g, w := newWiredGate(t)
-	w.sever()
+	w.Cut()
 	for _, op := range allOperations {
 		g.isInMaintenance(t, op)
 	}
@@ -198,8 +198,8 @@ func TestADatabaseThatIsAwayIsMaintenance(t *testing.T) {
 func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
 	t.Parallel()
 	g, w := newWiredGate(t)
-	w.still.Store(true)
-	defer w.sever()
+	w.Stop()
+	defer w.Cut()
 	var all sync.WaitGroup
 	all.Go(func() {
 		got := serveRequest(t, g.handler, httptest.NewRequest("GET", "/qr/"+strings.Repeat("A", 26), nil))
@@ -220,9 +220,9 @@ func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
 }
 
 // newWiredGate is the partner interface on a database behind a wire.
-func newWiredGate(t *testing.T) (*gate, *wire) {
+func newWiredGate(t *testing.T) (*gate, *ledgertest.Wire) {
 	t.Helper()
-	w, address := newWire(t, ledgertest.Borrowed(t))
+	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
 	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
 	b.Reopen(t)
 	t.Cleanup(func() { _ = b.Ledger.Close() })
