@@ -93,6 +93,16 @@ func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
+// Slot is the first of the rows of the rollups that the ledger's writers count in.
+func (l *Ledger) Slot() int { return l.slot }
+
+// UseSlots has the writers count in the rows from slot on.
+func (l *Ledger) UseSlots(slot int) {
+	for i, w := range []*writer{l.writer, l.claims, l.records} {
+		w.slot = slot + i
+	}
+}
+
 // WriterAwaited reports whether anybody has waited for a connection that writes.
 func (l *Ledger) WriterAwaited() bool { return l.write.Stats().WaitCount > 0 }
 
