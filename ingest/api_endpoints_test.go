@@ -257,6 +257,8 @@ func TestAPartnersEndpointsAreTestedTenTimesAMinute(t *testing.T) {
 		if wait := refused.header.Get("Retry-After"); wait == "" || wait == "0" || !strings.Contains(string(refused.body), "at most 10 tests a minute") {
 			t.Errorf("refused with Retry-After %q: %s", wait, refused.body)
 		}
+		a.want(t, 204, "DELETE", "/endpoints/"+endpoints[5], nil)
+		a.want(t, 404, "POST", "/endpoints/"+endpoints[5]+"/test", nil)
 		other := a.endpoint(t, "other", nil)
 		for range webhook.MaxTests {
 			a.want(t, 202, "POST", "/endpoints/"+other+"/test", nil)

@@ -280,6 +280,7 @@ func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error 
 	if err := a.Endpoints.RemoveEndpoint(r.Context(), r.PathValue("id"), by("endpoint.remove", "")); err != nil {
 		return err
 	}
+	a.Limiter.ForgetTest(r.PathValue("id"))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -115,6 +115,14 @@ func (l *Limiter) TestRefused(endpointID string) error {
 	return nil
 }
 
+// ForgetTest ends the refusal of an endpoint's test, since the endpoint is no
+// more: of what is gone there is nothing to wait for.
+func (l *Limiter) ForgetTest(endpointID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.tests, endpointID)
+}
+
 // refusedTest is that no endpoint of a partner is tested before a time.
 type refusedTest struct {
 	partner string
