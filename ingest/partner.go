@@ -22,7 +22,7 @@ import (
 type OrderBook interface {
 	Rate(ctx context.Context, crypto string) (orders.Rate, error)
 	AddQuote(ctx context.Context, q orders.Quote) error
-	ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64) (q orders.Quote, found bool, err error)
+	ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error)
 	CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error)
 	CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error)
 }

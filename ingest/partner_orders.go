@@ -128,7 +128,7 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, found, err := p.Orders.ValidQuote(ctx, c.partner.Code, c.user().Email, c.CryptoCurrency, fiat)
+	q, found, err := p.Orders.ValidQuote(ctx, c.partner.Code, c.user().Email, c.CryptoCurrency, fiat, p.Terms.QuoteValidity)
 	if err == nil && !found {
 		q, err = p.quote(ctx, c, fiat)
 	}

@@ -33,6 +33,23 @@ func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(-skew), nil
 }
 
+// heardTime is what the database's clock said, and when.
+type heardTime struct {
+	theirs time.Time
+	ours   time.Time // with the monotonic reading
+}
+
+// byDatabase is now by the database's clock: what that said when a worker last
+// renewed its lease here, and the time that has really passed since. It takes no
+// round trip, and whatever is done to this machine's clock does not change it.
+// Before the first renewal it is now.
+func (l *Ledger) byDatabase(now time.Time) time.Time {
+	if h := l.heard.Load(); h != nil {
+		return h.theirs.Add(now.Sub(h.ours))
+	}
+	return now
+}
+
 // ClockSkew is how far this machine's clock is ahead of the database's.
 func (l *Ledger) ClockSkew(ctx context.Context) (time.Duration, error) {
 	began := time.Now()

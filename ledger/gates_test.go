@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -149,6 +150,37 @@ func TestAnEndpointBeyondHopeIsDisabledAndHoldsWhatComes(t *testing.T) {
 		}
 		same(t, "told", strings.Join(acts, " "), "endpoint.disable endpoint.warn")
 	})
+}
+
+// For how long an endpoint has failed is told by the database's clock, not by
+// that of the process that records.
+func TestNoEndpointIsDisabledByAClockThatIsAhead(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	e := b.Endpoint(t, "acme", 32)
+	ahead := b.Behind(t, "40 days")
+	if err := ahead.Heartbeat(t.Context(), worker, "host/1"); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Add(-40 * day) // by the database's
+	fail := func(since time.Time) webhook.Window {
+		t.Helper()
+		change(t, b, "UPDATE windows SET failing_since = $1, failed = $2", since.UnixMicro(), webhook.DisableMinFailed)
+		storeMany(t, b, "acme", 1)
+		if err := tryRecord(t, ahead, result(take(t, b, one(t, b)), failed, exhausted)); err != nil {
+			t.Fatal(err)
+		}
+		return windowOf(t, b, e.ID)
+	}
+	if w := fail(now.Add(-time.Hour)); w.Disabled || w.Health.Warned != 0 {
+		t.Errorf("after an hour: %+v", w)
+	}
+	if w := fail(now.Add(39 * day)); w.Disabled || w.Health.FailingSince.Sub(now).Abs() > ledger.MaxClockSkew {
+		t.Errorf("failing since a time that has not come: %+v", w)
+	}
+	if w := fail(now.Add(-webhook.DisableAfter)); !w.Disabled {
+		t.Errorf("after five days: %+v", w)
+	}
 }
 
 func TestTheInvariantHoldsWhateverEndsADelivery(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"ledgerhook/delivery"
@@ -41,6 +42,7 @@ type Ledger struct {
 
 	horizon *horizon
 	days    *days
+	heard   *atomic.Pointer[heardTime] // the database's clock, when a lease was renewed
 
 	retry          webhook.RetryPolicy
 	slots          delivery.Slots
@@ -120,7 +122,7 @@ const (
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, days: &days{}, unlimited: o.unlimited, unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

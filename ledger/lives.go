@@ -10,7 +10,8 @@ import (
 
 // boundLives brings ends back that lie further ahead of now than a life is
 // long: what began by a clock that was ahead counts from now at most. Clocks
-// that differ as much as they may shorten nothing.
+// that differ as much as they may shorten nothing. Orders are not among them:
+// their end was told to the partner, and to who pays.
 func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
 	end := func(life time.Duration) int64 { return micros(now.Add(life)) }
 	wrong := func(life time.Duration) int64 { return micros(now.Add(life + MaxClockSkew)) }

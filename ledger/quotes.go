@@ -33,10 +33,14 @@ func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
 
 // ValidQuote returns the newest quote of a partner, e-mail, cryptocurrency and
 // fiat amount in dong that has not expired, and whether there is one ("Fees"
-// of the interface decisions).
-func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64) (q orders.Quote, found bool, err error) {
+// of the interface decisions). One that has longer to go than validity, the life
+// of a quote, was made by a clock that was ahead, or under another setting, and
+// is passed over.
+func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error) {
+	now := time.Now()
 	err = l.read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
-		AND fiat_amount = $4 AND expires_at > $5 ORDER BY id DESC LIMIT 1`, partnerCode, email, crypto, fiat, micros(time.Now())).
+		AND fiat_amount = $4 AND expires_at > $5 AND expires_at <= $6 ORDER BY id DESC LIMIT 1`,
+		partnerCode, email, crypto, fiat, micros(now), micros(now.Add(validity+MaxClockSkew))).
 		Scan(quoteFields(&q)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return q, false, nil

@@ -63,18 +63,19 @@ func TestTheNewestValidQuoteOfTheSameIsFound(t *testing.T) {
 		quote("acme", "a@example.com", "USDT", 50_000, time.Minute)
 		want := quote("acme", "a@example.com", "USDT", 50_000, time.Minute)
 		quote("acme", "a@example.com", "USDT", 50_000, -time.Second) // newer, and over
+		quote("acme", "a@example.com", "USDT", 50_000, time.Hour)    // newer, of a clock that was ahead
 		quote("acme", "a@example.com", "USDT", 60_000, time.Minute)
 		quote("acme", "a@example.com", "BTC", 50_000, time.Minute)
 		quote("acme", "b@example.com", "USDT", 50_000, time.Minute)
 		quote("other", "a@example.com", "USDT", 50_000, time.Minute)
-		got, found, err := b.ValidQuote(t.Context(), "acme", "a@example.com", "USDT", 50_000)
+		got, found, err := b.ValidQuote(t.Context(), "acme", "a@example.com", "USDT", 50_000, time.Minute)
 		if err != nil || !found {
 			t.Fatalf("found %t, %v", found, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if _, found, err := b.ValidQuote(t.Context(), "acme", "a@example.com", "USDT", 70_000); found || err != nil {
+		if _, found, err := b.ValidQuote(t.Context(), "acme", "a@example.com", "USDT", 70_000, time.Minute); found || err != nil {
 			t.Errorf("of an amount never quoted: found %t, %v", found, err)
 		}
 

@@ -115,14 +115,22 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 // Heartbeat says that a worker lives. The first one registers it. It waits for
 // nobody else's connection.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
-	return l.broken(l.pools.lease.inTx(ctx, func(tx querier) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
-			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead", workerID, host, micros(time.Now()))
+	var heard heardTime
+	err := l.pools.lease.inTx(ctx, func(tx querier) error {
+		now := time.Now()
+		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
+			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead RETURNING seen_at", workerID, host, micros(now)).
+			Scan(timeColumn{&heard.theirs})
+		heard.ours = now
 		if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
 			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.clock+" WHERE seen_at > "+l.clock+" + $1", delivery.LeaseTime.Microseconds())
 		}
 		return err
-	}))
+	})
+	if err == nil {
+		l.heard.Store(&heard)
+	}
+	return l.broken(err)
 }
 
 // Farewell ends a worker's lease at once.

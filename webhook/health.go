@@ -27,7 +27,8 @@ const (
 var warnings = []time.Duration{24 * time.Hour, 72 * time.Hour, 96 * time.Hour}
 
 // Observe takes an attempt and what followed. It returns a warning to pass on,
-// or why the endpoint must be disabled now; both are empty normally.
+// or why the endpoint must be disabled now; both are empty normally. A failure
+// that now, the same for every process, has not come to yet counts from now.
 func (h *Health) Observe(a Attempt, ended State, now time.Time) (warning, disable string) {
 	if a.Outcome == OutcomeDelivered {
 		*h = Health{LastSuccess: now, DisabledReason: h.DisabledReason}
@@ -36,7 +37,7 @@ func (h *Health) Observe(a Attempt, ended State, now time.Time) (warning, disabl
 	if a.Outcome != OutcomeFailed || a.ErrorClass == ErrorInternal { // which is our fault
 		return "", ""
 	}
-	if h.FailingSince.IsZero() {
+	if h.FailingSince.IsZero() || h.FailingSince.After(now) {
 		h.FailingSince = now
 	}
 	if ended == Exhausted {
