@@ -39,8 +39,8 @@ type dialect struct {
 	prepares  bool   // PostgreSQL: the delivery path's statements, once a session
 }
 
-func (l *Ledger) openPostgres(databaseURL string) error {
-	config, err := pgx.ParseConfig(databaseURL)
+func (l *Ledger) openPostgres(o Options) error {
+	config, err := pgx.ParseConfig(o.DatabaseURL)
 	if err != nil {
 		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
 	}
@@ -48,6 +48,7 @@ func (l *Ledger) openPostgres(databaseURL string) error {
 	// What pages read is planned with its values, so that a look-up by id opens
 	// one partition.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.DialFunc = o.dialing()
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}

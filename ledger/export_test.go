@@ -166,6 +166,7 @@ func (l *Ledger) trace(databaseURL string, t tracer) error {
 		return err
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.DialFunc = Options{}.dialing()
 	config.Tracer = t
 	old := *l
 	l.openPools(*config)

@@ -70,8 +70,6 @@ func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 	if unlimited {
 		c.limits = noLimits
 	}
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	config.DialFunc = dialer.DialContext
 	c.Connector = stdlib.GetConnector(config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "bytea", OID: pgtype.ByteaOID, Codec: anyBytea{}})
 		return nil
@@ -87,6 +85,15 @@ func newPreparing(config pgx.ConnConfig, unlimited bool) connector {
 	c.prepares = new(atomic.Bool)
 	c.prepares.Store(true)
 	return c
+}
+
+// dialing is how o reaches PostgreSQL.
+func (o Options) dialing() pgconn.DialFunc {
+	dialer := net.Dialer{KeepAliveConfig: keepAlive}
+	if o.Dial == nil {
+		return dialer.DialContext
+	}
+	return o.Dial(dialer.DialContext)
 }
 
 // keepAlive finds within 5 s that a server is gone without a word.

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // to make schemas
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
@@ -90,7 +91,7 @@ func open(t *testing.T, driver string, o ledger.Options) *Bench {
 	b.Reopen(t)
 	var err error
 	if driver == "postgres" {
-		b.Raw, err = sql.Open("pgx", b.Options.DatabaseURL)
+		b.Raw, err = openRaw(b.Options)
 	} else {
 		b.Raw, err = sql.Open("sqlite", b.Options.DataDir+"/ledger.db?_pragma=busy_timeout(5000)")
 	}
@@ -104,6 +105,18 @@ func open(t *testing.T, driver string, o ledger.Options) *Bench {
 		}
 	})
 	return b
+}
+
+// openRaw connects to a PostgreSQL ledger's database without a ledger.
+func openRaw(o ledger.Options) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(o.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Dial != nil {
+		config.DialFunc = o.Dial(config.DialFunc)
+	}
+	return stdlib.OpenDB(*config), nil
 }
 
 // Another opens the same database a second time, as another process would;

@@ -60,10 +60,16 @@ func (l Lending) Run() int {
 // so its tables must not be changed, for which there is Schema.
 func Borrowed(t testing.TB) string {
 	t.Helper()
+	return borrowed(t).DatabaseURL
+}
+
+// borrowed is Borrowed for whoever opens ledgers in this process.
+func borrowed(t testing.TB) ledger.Options {
+	t.Helper()
 	if !pool.open {
-		address := Schema(t)
-		migrate(t, ledger.Options{DatabaseURL: address})
-		return address
+		o := ledger.Options{DatabaseURL: Schema(t)}
+		migrate(t, o)
+		return o
 	}
 	s := takeSchema(t)
 	t.Cleanup(func() {
@@ -75,7 +81,7 @@ func Borrowed(t testing.TB) string {
 		defer pool.Unlock()
 		pool.free = append(pool.free, s)
 	})
-	return s.address
+	return ledger.Options{DatabaseURL: s.address, Dial: s.sessions.dial}
 }
 
 // takeSchema takes a free schema or makes one, which takes too long to keep
@@ -107,7 +113,7 @@ func borrow(t *testing.T, driver string) ledger.Options {
 	if driver == "sqlite" {
 		return ledger.Options{DataDir: copySQLite(t)}
 	}
-	return ledger.Options{DatabaseURL: Borrowed(t)}
+	return borrowed(t)
 }
 
 // copySQLite makes a data directory from the first one that was migrated.
@@ -139,7 +145,11 @@ func migrate(t testing.TB, o ledger.Options) {
 }
 
 // schema is a PostgreSQL schema of a test's own.
-type schema struct{ name, server, address string }
+type schema struct {
+	name, server, address string
+
+	sessions *sessions
+}
 
 func createSchema(t testing.TB) schema {
 	t.Helper()
@@ -151,7 +161,7 @@ func createSchema(t testing.TB) schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := schema{name: "t" + strings.ToLower(rand.Text()), server: server}
+	s := schema{name: "t" + strings.ToLower(rand.Text()), server: server, sessions: &sessions{address: address.Host}}
 	query := address.Query()
 	query.Set("search_path", s.name)
 	query.Set("application_name", s.name) // whose sessions they are
@@ -183,11 +193,13 @@ func (s schema) fewerDays() error {
 			LOOP EXECUTE 'DROP TABLE ' || t; END LOOP; END $$`)
 }
 
-func (s schema) drop() error { return s.run(s.endSessions() + "DROP SCHEMA " + s.name + " CASCADE") }
+func (s schema) drop() error {
+	return errors.Join(s.sessions.close(), s.run(s.endSessions()+"DROP SCHEMA "+s.name+" CASCADE"))
+}
 
 // endSessions is a statement that ends what a process that was killed began.
 func (s schema) endSessions() string {
-	return "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = '" + s.name + "';"
+	return "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = '" + s.name + "' AND pid NOT IN (" + s.sessions.pids() + ");"
 }
 
 // run executes statements, while tests are lent schemas always on the same few
