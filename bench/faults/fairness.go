@@ -30,11 +30,12 @@ type latency struct{ p50, p99 time.Duration }
 // fairness measures a healthy partner alone and beside partners that never
 // answer and other nuisances, then what a long outage of one endpoint costs.
 func (b bench) fairness(ctx context.Context, o options) error {
+	runs := nuisanceRuns
 	if o.short {
-		o.healthy, o.parked = 5*time.Second, 2000
+		o.healthy, o.parked, runs = 5*time.Second, 2000, 1
 	}
 	if o.only != "" {
-		return b.disturbed(ctx, o.only, min(o.healthy, nuisanceTime))
+		return b.disturbed(ctx, o.only, min(o.healthy, nuisanceTime), runs)
 	}
 	// The second row is no promise: it tells what the load alone does from what
 	// hanging does.
@@ -60,7 +61,7 @@ func (b bench) fairness(ctx context.Context, o options) error {
 	if worst := max(results[2].p99, results[3].p99); worst > farFrom*results[0].p99 {
 		unfair = fmt.Errorf("the healthy partner's p99 rose from %s to %s", results[0].p99, worst)
 	}
-	unfair = errors.Join(unfair, b.disturbed(ctx, "", min(o.healthy, nuisanceTime)))
+	unfair = errors.Join(unfair, b.disturbed(ctx, "", min(o.healthy, nuisanceTime), runs))
 	t := stage.NewTrial(ctx, "parked")
 	ok := t.Run(func() { b.inject(t, fault{play: func(s *scene, _ fault) { parked(s, o.parked) }}) })
 	t.End()

@@ -36,8 +36,9 @@ var nuisances = []nuisance{
 }
 
 const (
-	// nuisanceTime is how long each of them is measured.
+	// nuisanceTime is how long each of them is measured, nuisanceRuns times.
 	nuisanceTime = 20 * time.Second
+	nuisanceRuns = 3
 	// unnoticed is what nobody waits for: a busy machine alone makes that
 	// difference between two runs.
 	unnoticed = 50 * time.Millisecond
@@ -53,25 +54,31 @@ type pace struct {
 	load                  fmt.Stringer // of what went on beside it
 }
 
-// disturbed measures a partner alone and beside each nuisance, prints the
-// table and says which promises are broken.
-func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration) error {
+// disturbed measures a partner alone and beside each nuisance so many times,
+// prints a table of the middle ones and says which promises are broken.
+func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration, runs int) error {
 	rows := []nuisance{{"alone", func(*scene, <-chan struct{}) fmt.Stringer { return nil }}}
 	for _, n := range nuisances {
 		if strings.Contains(n.name, only) {
 			rows = append(rows, n)
 		}
 	}
-	var paces []pace
-	for _, n := range rows {
-		t := stage.NewTrial(ctx, n.name)
-		ok := t.Run(func() { paces = append(paces, b.beside(t, n, lasts)) })
-		t.End()
-		if !ok || t.Failed() {
-			return fmt.Errorf("beside %s: it did not come to its end", n.name)
+	all := make([][]pace, len(rows))
+	for range runs { // one row after the other, so that all have the same good and bad moments of the machine
+		for i, n := range rows {
+			t := stage.NewTrial(ctx, n.name)
+			ok := t.Run(func() { all[i] = append(all[i], b.beside(t, n, lasts)) })
+			t.End()
+			if !ok || t.Failed() {
+				return fmt.Errorf("beside %s: it did not come to its end", n.name)
+			}
 		}
 	}
-	fmt.Printf("\na partner at %d/s for %s beside somebody who takes what he can\n", healthyRate, lasts)
+	var paces []pace
+	for _, of := range all {
+		paces = append(paces, middle(of))
+	}
+	fmt.Printf("\na partner at %d/s for %s beside somebody who takes what he can, the middle of %d runs\n", healthyRate, lasts, runs)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\tpost p50 ms\tpost p99 ms\tagainst alone\tdelivery p50 ms\tdelivery p99 ms\tagainst alone\ttoken p50 ms\ttoken p99 ms\tagainst alone\t")
 	var broken []error
@@ -90,6 +97,23 @@ func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration) 
 		}
 	}
 	return errors.Join(broken...)
+}
+
+// middle is what lies in the middle of runs, each latency by itself.
+func middle(runs []pace) pace {
+	of := func(which func(pace) latency) (l latency) {
+		var p50, p99 []time.Duration
+		for _, p := range runs {
+			p50, p99 = append(p50, which(p).p50), append(p99, which(p).p99)
+		}
+		slices.Sort(p50)
+		slices.Sort(p99)
+		return latency{p50[len(p50)/2], p99[len(p99)/2]}
+	}
+	return pace{
+		of(func(p pace) latency { return p.post }), of(func(p pace) latency { return p.delivery }), of(func(p pace) latency { return p.token }),
+		runs[len(runs)-1].load,
+	}
 }
 
 // promised says which promises are broken beside somebody.
