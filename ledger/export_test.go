@@ -124,14 +124,13 @@ func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx 
 // PlanOnce has a transaction planned as one of the delivery path.
 const PlanOnce = "SELECT " + planOnce
 
-// Plans are those of a statement that a session has just learned: whether they
-// are outdated so much later, when they are made anew.
-func Plans() (outdated func(since time.Duration) bool) {
-	var p prepared
-	p.known = map[string]bool{}
-	now := time.Now()
-	p.learn("SELECT 1", now)
-	return func(since time.Duration) bool { return p.outdated(now.Add(since)) }
+// Plans are those of a session that has just learned its first statement, at
+// began: whether they are outdated then, and are made anew, and what learns one
+// more.
+func Plans(began time.Time) (outdated func(at time.Time) bool, learn func(query string, at time.Time)) {
+	p := prepared{known: map[string]bool{}}
+	p.learn("SELECT 1", began)
+	return p.outdated, p.learn
 }
 
 // Prepared are the statements that the session of the latest transaction of

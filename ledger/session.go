@@ -153,7 +153,7 @@ type session struct {
 // prepared are the statements that a session knows.
 type prepared struct {
 	known   map[string]bool
-	learned time.Time // the newest one
+	learned time.Time // the first one of its day
 	planned time.Time // the oldest plan
 }
 
@@ -165,8 +165,10 @@ const knownStatements = 256
 const planAge = time.Minute
 
 // outdated reports whether plans are to be made anew. They are made for tables
-// of the size of that moment, and on its first morning a day is still empty: so
-// as much later again as a plan was made after its statement came.
+// of the size of that moment, and a day is still empty when it begins: so as
+// much later again as a plan was made after the day's first statement came. To
+// make all of them anew holds its transaction up, so a statement that comes
+// later in the day waits for the others' time.
 func (p *prepared) outdated(now time.Time) bool {
 	if len(p.known) == 0 || now.Sub(p.planned) < min(max(time.Second, p.planned.Sub(p.learned)), planAge) {
 		return false
@@ -177,7 +179,9 @@ func (p *prepared) outdated(now time.Time) bool {
 
 func (p *prepared) learn(query string, now time.Time) {
 	p.known[query] = true
-	p.learned, p.planned = now, now
+	if p.learned.UTC().Format(dayFormat) != now.UTC().Format(dayFormat) {
+		p.learned, p.planned = now, now
+	}
 }
 
 // BeginTx implements driver.ConnBeginTx. The ledger asks for no other kind of
