@@ -2,62 +2,126 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
+
+	"ledgerhook/bench/stage"
 )
 
-// crowd is a number of connections, each of which asks for its own thing once a
-// second and waits for the answer. Their turns are spread evenly over the
-// second, as those of people and robots are who know nothing of each other: a
-// thousand that ask in the same instant, on the two processors that they share
-// with the gateway, would measure how long a thousand system calls take. What
-// they send is made beforehand and written as it is, for a client that costs
-// more than a refusal would measure itself.
+// crowd is a number of connections, each of which asks for its own thing again
+// and again and waits for the answer. Their first turns are spread evenly over
+// the time between two turns, as those of people and robots are who know nothing
+// of each other: a thousand that ask in the same instant, on the two processors
+// that they share with the gateway, would measure how long a thousand system
+// calls take. What they send is made beforehand and written as it is, for a
+// client that costs more than a refusal would measure itself. For the same
+// reason a crowd is a process of its own, which the gateway's goes before: in
+// truth it has machines of its own.
 type crowd struct {
-	size  int
+	Address  string
+	Every    time.Duration // of one connection's turns; 0: at once when it has its answer
+	Turns    int64         // of all connections in all; 0: without end
+	Requests [][]byte      // of each connection
+
+	turns atomic.Int64
 	began time.Time
-	over  chan struct{} // closed when it ends
+	over  <-chan struct{} // closed when it ends
 
 	mu      sync.Mutex
 	answers map[string]int // by status, or why there was none
 	ended   time.Time      // of the newest
 }
 
-// gather begins a crowd and returns when each connection had its first turn.
-func gather(s *scene, size int, address string, end <-chan struct{}, request func(turn int) []byte) *crowd {
-	c := &crowd{size: size, began: time.Now(), over: make(chan struct{}), answers: map[string]int{}}
-	go func() {
-		defer close(c.over)
-		select {
-		case <-end:
-		case <-s.Context().Done():
-		}
-	}()
-	var first sync.WaitGroup
-	for turn := range size {
+// crowdPart is the first argument of the process that is a crowd.
+const crowdPart = "crowd"
+
+// told is what a crowd has said in the end.
+type told struct{ printed *stage.Output }
+
+// String implements fmt.Stringer.
+func (t told) String() string {
+	line, _ := t.printed.Find(1, "")
+	return line.Text
+}
+
+// gather has a crowd begin and returns when each connection had its first turn.
+// It goes on until the scene ends.
+func gather(s *scene, c *crowd) fmt.Stringer {
+	s.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		s.Fatal(err)
+	}
+	printed := &stage.Output{}
+	cmd := exec.Command("nice", "-n", "19", program, crowdPart)
+	cmd.Stdout, cmd.Stderr = printed, os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		s.Fatal(err)
+	}
+	p := stage.Launch(s, cmd)
+	s.Cleanup(func() {
+		_ = stdin.Close()
+		p.End(syscall.SIGCONT) // which lets it end by itself
+	})
+	if err := json.NewEncoder(stdin).Encode(c); err != nil {
+		s.Fatal(err)
+	}
+	stage.Eventually(s, time.Minute, "the crowd is there", func() bool {
+		_, ok := printed.Find(0, "there")
+		return ok
+	})
+	return told{printed}
+}
+
+// playCrowd is what the process of a crowd does, until its input ends.
+func playCrowd(ctx context.Context, input io.Reader, output io.Writer) error {
+	in := bufio.NewReader(input)
+	c := &crowd{answers: map[string]int{}}
+	if err := json.NewDecoder(in).Decode(c); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.over, c.began = ctx.Done(), time.Now()
+	var first, all sync.WaitGroup
+	for turn, request := range c.Requests {
 		first.Add(1)
-		m := &member{crowd: c, address: address, request: request(turn)}
-		time.AfterFunc(time.Duration(turn)*time.Second/time.Duration(size), func() {
+		m := &member{crowd: c, request: request}
+		all.Add(1)
+		time.AfterFunc(time.Duration(turn)*c.Every/time.Duration(len(c.Requests)), func() {
+			defer all.Done()
 			m.ask()
 			first.Done()
 			m.goOn()
 		})
 	}
 	first.Wait()
-	return c
+	fmt.Fprintln(output, "all are there")
+	_, err := io.Copy(io.Discard, in)
+	said := c.String()
+	cancel()
+	all.Wait()
+	fmt.Fprintln(output, said)
+	return err
 }
 
 // member is one connection of a crowd.
 type member struct {
 	*crowd
-	address string
 	request []byte
 
 	conn   net.Conn // nil: not connected
@@ -65,28 +129,37 @@ type member struct {
 	stream io.Reader // that it listens to; nil: none
 }
 
-// goOn asks once a second until the end, but not while it listens.
+// goOn asks until the end, but not while it listens.
 func (m *member) goOn() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	defer func() { m.leave() }()
-	for {
+	defer m.leave()
+	var turn <-chan time.Time
+	if m.Every > 0 {
+		tick := time.NewTicker(m.Every)
+		defer tick.Stop()
+		turn = tick.C
+	} else {
+		now := make(chan time.Time)
+		close(now)
+		turn = now
+	}
+	for m.Turns == 0 || m.turns.Load() < m.Turns {
 		if m.stream != nil {
 			m.listen()
 		}
 		select {
-		case <-tick.C:
-			m.ask()
 		case <-m.over:
 			return
+		case <-turn:
+			m.ask()
 		}
 	}
 }
 
 // ask has one turn.
 func (m *member) ask() {
+	m.turns.Add(1)
 	if m.conn == nil {
-		conn, err := net.DialTimeout("tcp", m.address, time.Minute)
+		conn, err := net.DialTimeout("tcp", m.Address, time.Minute)
 		if err != nil {
 			m.count("not connected")
 			return
@@ -152,7 +225,7 @@ func (c *crowd) count(answer string) {
 	defer c.mu.Unlock()
 	select {
 	case <-c.over:
-		return // the gateway may have left before
+		return
 	default:
 	}
 	c.answers[answer]++
@@ -168,5 +241,5 @@ func (c *crowd) String() string {
 		all += c.answers[answer]
 		parts = append(parts, fmt.Sprintf("%s: %d", answer, c.answers[answer]))
 	}
-	return fmt.Sprintf("%d connections, %.0f requests/s (%s)", c.size, float64(all)/c.ended.Sub(c.began).Seconds(), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d connections, %.0f requests/s (%s)", len(c.Requests), float64(all)/c.ended.Sub(c.began).Seconds(), strings.Join(parts, ", "))
 }

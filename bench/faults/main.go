@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,6 +28,9 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string) error {
+	if slices.Equal(args, []string{crowdPart}) {
+		return playCrowd(ctx, os.Stdin, os.Stdout)
+	}
 	var o options
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.IntVar(&o.rate, "rate", 0, "events a second; 0: 500, or what this machine sustains if that is less")

@@ -227,15 +227,10 @@ func testDeliveries(s *scene, end <-chan struct{}) fmt.Stringer {
 	slow.Store(true)
 	p := s.partner(2, stage.TakeAll)
 	s.patch(p, map[string]any{"url": dripping(s, &slow, end).URL + "/hooks", "ackMode": "body"})
-	var turns atomic.Int32
-	for range 16 {
-		go func() {
-			for turns.Add(1) <= 900 && s.Context().Err() == nil {
-				_, _ = s.api().Call("POST", "/internal/v1/endpoints/"+p.Endpoint+"/test", map[string]any{})
-			}
-		}()
-	}
-	return nil
+	internal, _ := s.api().Reach()
+	address := strings.TrimPrefix(internal, "http://")
+	test := post(address, "/internal/v1/endpoints/"+p.Endpoint+"/test", "Content-Type: application/json\r\nAuthorization: Bearer "+stage.TestToken, "{}")
+	return gather(s, &crowd{Address: address, Turns: 900, Requests: slices.Repeat([][]byte{test}, 16)})
 }
 
 // slowAnswers has a partner's 20 endpoints earn wide windows with quick
