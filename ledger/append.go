@@ -670,8 +670,8 @@ func (b *batch) handOut(d *newDelivery) {
 	c.job.Delivery.CreatedAt = fromMicros(micros(b.now))
 }
 
-// insertDeliveries writes new deliveries. A first
-// attempt that waits for room alone has due_at 0, never "now": clocks differ.
+// insertDeliveries writes new deliveries. A first attempt that waits for room
+// alone has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
 	for group := range slices.Chunk(made, statementRows) {
 		if err := b.insertSome(ctx, group); err != nil {

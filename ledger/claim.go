@@ -84,11 +84,11 @@ func deliveryFields(d *webhook.Delivery) []any {
 		timeColumn{&d.FinishedAt}, &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats}
 }
 
-// claim moves the batch's tickets from queued to sending and counts their
-// attempts, and completes what was claimed with its admission. A ticket whose
-// delivery has moved on matches nothing. One whose
-// endpoint has closed meanwhile is handed back without using its attempt, in
-// the next batch, since that takes the window's lock.
+// claim moves the batch's tickets from queued to sending, counts their attempts,
+// and completes what was claimed with its admission. A ticket whose delivery has
+// moved on matches nothing. One whose endpoint has closed meanwhile is handed
+// back without using its attempt, in the next batch, since that takes the
+// window's lock.
 func (b *batch) claim(ctx context.Context) error {
 	wanted := map[string]*claimOp{}
 	for _, op := range b.claims {
