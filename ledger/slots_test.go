@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,18 +37,7 @@ func TestADeliveryThatHasAFreeSlotIsClaimedWithItsAdmission(t *testing.T) {
 			if diff := cmp.Diff(stored.Delivery, job.Delivery); diff != "" {
 				t.Errorf("delivery (-stored +begun):\n%s", diff)
 			}
-			d := job.Delivery
-			if d.State != webhook.Sending || d.Attempts != 1 || d.Generation != 1 || d.Sequence != sequence || d.EndpointID != endpoint.ID {
-				t.Errorf("delivery %+v", d)
-			}
-			same(t, "trigger and URL", []any{job.Trigger, job.URL}, []any{webhook.TriggerFirst, endpoint.URL})
-			same(t, "secrets", len(job.Secrets), 1)
-			want := e.Event
-			want.Signatures = []string{webhook.SignatureRSA, webhook.SignatureStandard}
-			want.CreatedAt = want.CreatedAt.UTC().Truncate(time.Microsecond)
-			if diff := cmp.Diff(want, job.Event); diff != "" {
-				t.Errorf("event (-appended +begun):\n%s", diff)
-			}
+			carries(t, job, e, endpoint, sequence)
 			b.CheckWindows(t)
 			return job
 		}
