@@ -247,13 +247,6 @@ func withoutNumbers(query string, args []any) (string, []any) {
 // ErrInUse marks a data directory that another process holds.
 var ErrInUse = errors.New("the data directory is in use")
 
-// A process that whoever had the lock has just started holds it, too, until it
-// has become another program.
-const (
-	lockTries = 20
-	lockPause = 10 * time.Millisecond
-)
-
 // lockDir takes the data directory for this process and writes down who holds it.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
@@ -261,12 +254,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the data directory: %w", err)
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for tries := 1; errors.Is(err, syscall.EWOULDBLOCK) && tries < lockTries; tries++ {
-		time.Sleep(lockPause)
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
-	if err != nil {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := io.ReadAll(io.LimitReader(file, 64))
 		_ = file.Close()
 		return nil, fmt.Errorf("%w by process %s: %s", ErrInUse, strings.TrimSpace(string(holder)), dir)
@@ -277,7 +265,11 @@ func lockDir(dir string) (unlock func() error, err error) {
 	if _, err := fmt.Fprintln(file, os.Getpid()); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return file.Close, nil // closing gives the lock back
+	return func() error {
+		// Closing alone would leave the lock with a process that was just started
+		// from here and has not become another program yet.
+		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+	}, nil
 }
 
 // retryable reports whether the same transaction may well succeed when it is
