@@ -85,7 +85,8 @@ func TestOnlyTheWholeAttemptLimitsTheWaitForAnAnswer(t *testing.T) {
 	}
 }
 
-// answerLate dials receivers in memory that answer every request after a while.
+// answerLate dials receivers in memory that answer every request after a while,
+// of the time of the synctest bubble in which they are dialled.
 func answerLate(t *testing.T, after time.Duration) func(context.Context, string, string) (net.Conn, error) {
 	var answering sync.WaitGroup
 	t.Cleanup(answering.Wait)
