@@ -25,6 +25,16 @@ var (
 	explainedRate = web.PerSecond(5, 20)
 )
 
+const (
+	// refusalDelay is how long the answer to one of too many is kept back.
+	// Whoever asks again as soon as there is an answer asks so much less often,
+	// and takes the less of what others need.
+	refusalDelay = 3 * time.Second
+	// maxDelayed is how many answers a process keeps back, at about 20 KB each:
+	// what is refused beyond them is told so at once.
+	maxDelayed = 2000
+)
+
 // admit returns a RateLimited error if there is too much of what the request
 // is one of.
 func (s *surface) admit(r *http.Request, q *request, rt route) error {
@@ -107,7 +117,25 @@ func (s *surface) newShortPages() shortPages {
 // refuse answers one of many.
 func (s *surface) refuse(w http.ResponseWriter, r *http.Request, q *request, status int) {
 	web.Surplus(r.Context())
+	if status == http.StatusTooManyRequests {
+		s.delay(r.Context())
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(s.short[q.Locale][status]) // fails only when the client is gone
+}
+
+// delay keeps an answer back, unless as many are already or the process stops.
+func (s *surface) delay(ctx context.Context) {
+	select {
+	case s.delayed <- struct{}{}:
+		defer func() { <-s.delayed }()
+	default:
+		return
+	}
+	select {
+	case <-time.After(refusalDelay):
+	case <-s.hub.ended.Done():
+	case <-ctx.Done():
+	}
 }

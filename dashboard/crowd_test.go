@@ -129,6 +129,36 @@ func TestWhoFindsTheDoorCrowdedMayHearSoInShort(t *testing.T) {
 	checkShort(t, "a crowd", http.StatusTooManyRequests, resp, body)
 }
 
+func TestARefusalIsKeptBackUnlessThereAreTooManyOrTheProcessStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(slog.New(slog.DiscardHandler))
+		s := &surface{Dashboard: &Dashboard{hub: h, delayed: make(chan struct{}, 1)}}
+		took := func(ctx context.Context) time.Duration {
+			began := time.Now()
+			s.delay(ctx)
+			return time.Since(began)
+		}
+		if d := took(t.Context()); d != refusalDelay {
+			t.Errorf("a refusal is kept back for %s, want %s", d, refusalDelay)
+		}
+		left, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if d := took(left); d != time.Second {
+			t.Errorf("whose client hangs up after 1 s is kept back for %s", d)
+		}
+		ended := make(chan time.Duration)
+		go func() { ended <- took(t.Context()) }()
+		synctest.Wait()
+		if d := took(t.Context()); d != 0 {
+			t.Errorf("one more than may be is kept back for %s", d)
+		}
+		h.end()
+		if d := <-ended; d != 0 {
+			t.Errorf("the process stops, and a refusal is kept back for %s", d)
+		}
+	})
+}
+
 func TestARefusedStreamIsNotLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

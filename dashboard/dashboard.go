@@ -98,6 +98,7 @@ type Dashboard struct {
 	invited *web.Limiter // of links that are opened, by address
 	crowds  *web.Limiter // of requests, see crowd.go
 	chain   chainWatch
+	delayed chan struct{} // answers that are kept back, see crowd.go
 	started time.Time
 
 	opsDoor, portalDoor *door
@@ -112,7 +113,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.Limiter == nil {
 		o.Limiter = web.NewLimiter(nil)
 	}
-	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
+	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
 	var err error
 	if d.assets, err = loadAssets(); err != nil {
 		return nil, fmt.Errorf("load the pages' assets: %w", err)

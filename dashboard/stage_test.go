@@ -80,6 +80,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.delayed = nil // no refusal is kept back
 	s := &stage{Dashboard: d, bench: b}
 	s.ops, s.portal = httptest.NewServer(web.Observe(log, nil, d.Ops())), httptest.NewServer(web.Observe(log, nil, d.Portal()))
 	t.Cleanup(s.ops.Close)

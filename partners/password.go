@@ -78,8 +78,8 @@ type Passwords struct {
 }
 
 // NewPasswords returns one that computes n hashes at once, and after each
-// leaves its core alone for pauses times as long as it took, 250 ms at most:
-// with 3 a flood takes a quarter of n cores. Whoever has his hash does not wait
+// leaves its core alone for pauses times as long as it took, 500 ms at most:
+// with 9 a flood takes a tenth of n cores. Whoever has his hash does not wait
 // for the pause.
 func NewPasswords(n, pauses int) *Passwords {
 	return &Passwords{make(chan struct{}, n), pauses}
@@ -87,7 +87,7 @@ func NewPasswords(n, pauses int) *Passwords {
 
 // maxPause bounds a pause: on a machine that is busy with other things a hash
 // takes long.
-const maxPause = 250 * time.Millisecond
+const maxPause = 500 * time.Millisecond
 
 func (p *Passwords) argon(ctx context.Context, password string, salt []byte, memory, passes uint32, lanes uint8, size uint32) ([]byte, error) {
 	select {
