@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -72,7 +73,7 @@ func (q *request) ActWords(a activityRow) string {
 }
 
 var actWords = map[string]string{
-	"delivery.retry": words("%s retried it"), "delivery.cancel": words("%s cancelled it"),
-	"replay.start": words("%s started it"), "replay.pause": words("%s paused it"),
-	"replay.resume": words("%s let it go on"), "replay.cancel": words("%s cancelled it"),
+	"delivery.retry": locale.Text("%s retried it"), "delivery.cancel": locale.Text("%s cancelled it"),
+	"replay.start": locale.Text("%s started it"), "replay.pause": locale.Text("%s paused it"),
+	"replay.resume": locale.Text("%s let it go on"), "replay.cancel": locale.Text("%s cancelled it"),
 }

@@ -1,6 +1,10 @@
 package dashboard
 
-import "context"
+import (
+	"context"
+
+	"ledgerhook/dashboard/locale"
+)
 
 // told is a sentence in the language of who asks, or one that the ledger keeps
 // in English as it is.
@@ -31,16 +35,16 @@ func (s *surface) receiverAdvice(ctx context.Context, q *request, endpointID str
 // storedTexts are the sentences that the ledger keeps in English, with %s for
 // what stands in them.
 var storedTexts = sayingsOf(
-	words("attempt %s of %s, the answer asked to wait %s"), words("attempt %s of %s, %s after the last"),
-	words("all %s attempts of the schedule are used"), words("a test is sent once"), words("the attempt's outcome is unknown: sent again at once"), words("sent again at once on a new connection"),
-	words("cancelled by an operator"), words("cancelled by the partner"), words("its endpoint was removed"), words("expired"),
-	words("the endpoint answered 410 Gone twice in a row"), words("no delivery has succeeded for 5 days and %s have failed"),
-	words("%s of the newest %s deliveries fail"),
+	locale.Text("attempt %s of %s, the answer asked to wait %s"), locale.Text("attempt %s of %s, %s after the last"),
+	locale.Text("all %s attempts of the schedule are used"), locale.Text("a test is sent once"), locale.Text("the attempt's outcome is unknown: sent again at once"), locale.Text("sent again at once on a new connection"),
+	locale.Text("cancelled by an operator"), locale.Text("cancelled by the partner"), locale.Text("its endpoint was removed"), locale.Text("expired"),
+	locale.Text("the endpoint answered 410 Gone twice in a row"), locale.Text("no delivery has succeeded for 5 days and %s have failed"),
+	locale.Text("%s of the newest %s deliveries fail"),
 )
 
 // Stored is a sentence of the ledger in the language of who asks, as far as it
 // is a known one.
 func (q *request) Stored(sentence string) told {
 	text, known := q.translated(storedTexts, sentence)
-	return told{Text: text, English: !known && q.Locale != english}
+	return told{Text: text, English: !known && q.Locale != locale.English}
 }

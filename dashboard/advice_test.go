@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
 )
@@ -25,36 +27,36 @@ func TestStoredSentencesAreTranslated(t *testing.T) {
 		reason(failed, false), reason(retried, false), reason(last, false), reason(failed, true), reason(webhook.Attempt{Outcome: webhook.OutcomeUnknown}, false),
 		"30 of the newest 50 deliveries fail", "sent again at once on a new connection",
 	} {
-		for _, locale := range locales {
-			q := &request{Locale: locale}
+		for _, language := range locale.All() {
+			q := &request{Locale: language}
 			told := q.Stored(sentence)
-			if told.English || (told.Text == sentence) != (locale == english) {
-				t.Errorf("%s in %s: %+v", sentence, locale, told)
+			if told.English || (told.Text == sentence) != (language == locale.English) {
+				t.Errorf("%s in %s: %+v", sentence, language, told)
 			}
 		}
 	}
-	if told := (&request{Locale: chinese}).Stored("something new"); !told.English || told.Text != "something new" {
+	if told := (&request{Locale: locale.Chinese}).Stored("something new"); !told.English || told.Text != "something new" {
 		t.Errorf("%+v", told)
 	}
 }
 
 func TestAdviceIsInTheLanguageOfThePage(t *testing.T) {
 	late := []webhook.Attempt{{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP4xx, StatusCode: 401}}
-	for locale, want := range map[string]string{english: "answers 401: does the receiver", vietnamese: "phản hồi 401", chinese: "响应 401"} {
-		e := portalEndpoint{endpointPanel{Advice: delivery.AdviceOn(late, 15*time.Second, time.Now())}, &request{Locale: locale}}
+	for language, want := range map[string]string{locale.English: "answers 401: does the receiver", locale.Vietnamese: "phản hồi 401", locale.Chinese: "响应 401"} {
+		e := portalEndpoint{endpointPanel{Advice: delivery.AdviceOn(late, 15*time.Second, time.Now())}, &request{Locale: language}}
 		got := e.Advices()
 		if len(got) != 1 || len(got[0]) < len(want) || got[0][:len(want)] != want {
-			t.Errorf("%s: %q, want %q", locale, got, want)
+			t.Errorf("%s: %q, want %q", language, got, want)
 		}
 	}
 	for i, stored := range storedTexts {
 		text := stored.text
 		var values []any
-		for range len(verbs(text)) {
+		for range strings.Count(text, "%s") {
 			values = append(values, "7")
 		}
-		told := (&request{Locale: vietnamese}).Stored(fmt.Sprintf(text, values...))
-		if want := translate(vietnamese, text, values...); told.Text != want {
+		told := (&request{Locale: locale.Vietnamese}).Stored(fmt.Sprintf(text, values...))
+		if want := locale.Translate(locale.Vietnamese, text, values...); told.Text != want {
 			t.Errorf("text %d: %q, want %q", i, told.Text, want)
 		}
 	}

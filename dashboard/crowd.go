@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -103,12 +104,13 @@ type shortPages map[string]map[int][]byte
 
 func (s *surface) newShortPages() shortPages {
 	all := shortPages{}
-	for _, locale := range locales {
-		all[locale] = map[int][]byte{}
+	for _, language := range locale.All() {
+		say := func(text string) string { return locale.Translate(language, text) }
+		all[language] = map[int][]byte{}
 		for status, words := range failures {
-			all[locale][status] = []byte(`<!doctype html><html lang="` + locale + `"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-				"<title>" + translate(locale, words[0]) + "</title><p>" + translate(locale, words[0]) + ". " + translate(locale, words[1]) + "</p>" +
-				`<p><a href="` + s.base + `">` + translate(locale, "Try again") + "</a></p></html>\n")
+			all[language][status] = []byte(`<!doctype html><html lang="` + language + `"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+				"<title>" + say(words[0]) + "</title><p>" + say(words[0]) + ". " + say(words[1]) + "</p>" +
+				`<p><a href="` + s.base + `">` + say("Try again") + "</a></p></html>\n")
 		}
 	}
 	return all

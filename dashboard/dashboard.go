@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
@@ -114,7 +115,10 @@ func New(o Options) (*Dashboard, error) {
 		o.Limiter = web.NewLimiter(nil)
 	}
 	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
-	var err error
+	err := locale.Load()
+	if err != nil {
+		return nil, fmt.Errorf("read the translations of the pages: %w", err)
+	}
 	if d.assets, err = loadAssets(); err != nil {
 		return nil, fmt.Errorf("load the pages' assets: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger"
 	"ledgerhook/webhook"
 )
@@ -180,8 +181,8 @@ func (q *request) queryProblem(err error) string {
 
 func (q *request) deliveryTabs(typed string) (tabs []tab) {
 	for _, each := range []struct{ title, query string }{
-		{words("Needs attention"), ""}, {words("All"), "state:any"}, {words("Exhausted"), "state:exhausted"}, {words("Held"), "state:held"},
-		{words("Under way"), "state:pending,queued,sending"}, {words("Delivered"), "state:delivered"},
+		{locale.Text("Needs attention"), ""}, {locale.Text("All"), "state:any"}, {locale.Text("Exhausted"), "state:exhausted"}, {locale.Text("Held"), "state:held"},
+		{locale.Text("Under way"), "state:pending,queued,sending"}, {locale.Text("Delivered"), "state:delivered"},
 	} {
 		tabs = append(tabs, tab{q.T(each.title), deliveriesAt(q.Base(), each.query), typed == each.query})
 	}

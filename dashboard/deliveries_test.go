@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
@@ -90,7 +91,7 @@ func TestAPartnerIsNotToldOfAddressesInside(t *testing.T) {
 		if strings.Contains(body, "<dd>"+address+"</dd>") == private || strings.Contains(body, "a private address") != private {
 			t.Errorf("of %s a partner is told wrongly", address)
 		}
-		q := &request{Locale: english, Now: time.Now(), surface: &surface{name: portalSurface}}
+		q := &request{Locale: locale.English, Now: time.Now(), surface: &surface{name: portalSurface}}
 		if says := q.checkSteps("https://inside.example.com/", a)[1].Says; strings.Contains(says, address) == private {
 			t.Errorf("of %s a check tells: %s", address, says)
 		}

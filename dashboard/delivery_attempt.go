@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/ledger"
 	"ledgerhook/webhook"
@@ -46,11 +47,11 @@ func (q *request) attemptView(a webhook.Attempt, open bool) attemptView {
 		Address: q.peer(a), Request: headersOf(a.RequestHeaders), Answer: headersOf(a.ResponseHeaders), Body: bodyOf(a.ResponseBody), Phases: q.phaseChart(a.Phases)}
 	switch a.Outcome {
 	case webhook.OutcomeDelivered:
-		v.Outcome = pill{"good", words("delivered")}
+		v.Outcome = pill{"good", locale.Text("delivered")}
 	case webhook.OutcomeFailed:
-		v.Outcome = pill{"bad", words("failed")}
+		v.Outcome = pill{"bad", locale.Text("failed")}
 	default:
-		v.Outcome = pill{"warn", words("outcome unknown")}
+		v.Outcome = pill{"warn", locale.Text("outcome unknown")}
 	}
 	if !a.TLSNotAfter.IsZero() {
 		v.Ends = formatDuration(a.TLSNotAfter.Sub(q.Now).Truncate(time.Hour))
@@ -125,7 +126,7 @@ func printable(text []byte) string {
 }
 
 // phaseNames are the parts of an attempt in the order they happen.
-var phaseNames = []string{words("name lookup"), words("connection"), words("TLS"), words("waiting for the answer"), words("the rest")}
+var phaseNames = []string{locale.Text("name lookup"), locale.Text("connection"), locale.Text("TLS"), locale.Text("waiting for the answer"), locale.Text("the rest")}
 
 // phaseChart draws where an attempt's time went.
 func (q *request) phaseChart(p webhook.Phases) chart {

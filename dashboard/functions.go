@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
 // functions are what templates can call, in a language.
-func functions(locale string) template.FuncMap {
-	t := func(text string, args ...any) string { return translate(locale, text, args...) }
+func functions(language string) template.FuncMap {
+	t := func(text string, args ...any) string { return locale.Translate(language, text, args...) }
 	return template.FuncMap{
 		"t":         t,
 		"icon":      icon,
@@ -35,12 +36,9 @@ func functions(locale string) template.FuncMap {
 		"roleword":  func(role partners.Role) string { return roleWords[role] },
 		"people":    func(f frame, list []partners.Person, caption string) peopleRows { return peopleRows{f, list, caption} },
 		"formtoken": newFormToken,
-		"language":  func(locale string) string { return languageNames[locale] },
+		"language":  locale.Name,
 	}
 }
-
-// languageNames are how languages call themselves.
-var languageNames = map[string]string{english: "English", vietnamese: "Tiếng Việt", chinese: "中文"}
 
 // formatTime spells a time in UTC to the second.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -17,24 +18,24 @@ const certificateSoon = 14 * 24 * time.Hour
 func (p endpointPanel) State() pill {
 	switch w := p.Window; {
 	case w.PartnerDisabled:
-		return pill{"bad", words("partner disabled")}
+		return pill{"bad", locale.Text("partner disabled")}
 	case w.Disabled:
-		return pill{"bad", words("disabled")}
+		return pill{"bad", locale.Text("disabled")}
 	case w.Paused:
-		return pill{"warn", words("paused")}
+		return pill{"warn", locale.Text("paused")}
 	}
-	return pill{"good", words("active")}
+	return pill{"good", locale.Text("active")}
 }
 
 // Breaker is where the endpoint's breaker stands.
 func (p endpointPanel) Breaker() pill {
 	switch p.Window.Breaker.State {
 	case webhook.BreakerOpen:
-		return pill{"bad", words("breaker open")}
+		return pill{"bad", locale.Text("breaker open")}
 	case webhook.BreakerHalfOpen:
-		return pill{"warn", words("breaker on probation")}
+		return pill{"warn", locale.Text("breaker on probation")}
 	}
-	return pill{"good", words("breaker closed")}
+	return pill{"good", locale.Text("breaker closed")}
 }
 
 // BreakerClosed reports whether deliveries pass the breaker.

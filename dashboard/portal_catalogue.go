@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -40,9 +41,9 @@ type headerView struct{ Name, Means, Example string }
 
 // kindWords are the kinds of fields.
 var kindWords = map[webhook.FieldKind]string{
-	webhook.FieldID: words("text, an id"), webhook.FieldText: words("text"), webhook.FieldChoice: words("text, one of"), webhook.FieldCardNumber: words("text, a masked number"),
-	webhook.FieldTime: words("text, RFC 3339 in UTC"), webhook.FieldNumber: words("number"), webhook.FieldSeconds: words("number, seconds since 1970"),
-	webhook.FieldObject: words("object"), webhook.FieldList: words("list of objects"),
+	webhook.FieldID: locale.Text("text, an id"), webhook.FieldText: locale.Text("text"), webhook.FieldChoice: locale.Text("text, one of"), webhook.FieldCardNumber: locale.Text("text, a masked number"),
+	webhook.FieldTime: locale.Text("text, RFC 3339 in UTC"), webhook.FieldNumber: locale.Text("number"), webhook.FieldSeconds: locale.Text("number, seconds since 1970"),
+	webhook.FieldObject: locale.Text("object"), webhook.FieldList: locale.Text("list of objects"),
 }
 
 // exampleSignature stands in examples for an RSA signature.

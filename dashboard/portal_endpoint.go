@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/partners"
@@ -72,19 +73,19 @@ func (e portalEndpoint) Held() string {
 	w, t := e.Window, e.q.T
 	switch {
 	case w.PartnerDisabled:
-		return t(words("Your account is disabled by the gateway's operators: deliveries are held until it is enabled."))
+		return t(locale.Text("Your account is disabled by the gateway's operators: deliveries are held until it is enabled."))
 	case w.Disabled && w.Health.DisabledReason != "":
-		return t(words("The gateway disabled this endpoint: %s. Repair the receiver, then resume: what was held goes out."), e.q.Stored(w.Health.DisabledReason).Text)
+		return t(locale.Text("The gateway disabled this endpoint: %s. Repair the receiver, then resume: what was held goes out."), e.q.Stored(w.Health.DisabledReason).Text)
 	case w.Disabled:
-		return t(words("This endpoint is disabled. Repair the receiver, then resume: what was held goes out."))
+		return t(locale.Text("This endpoint is disabled. Repair the receiver, then resume: what was held goes out."))
 	case w.Paused:
-		return t(words("This endpoint is paused. Its deliveries are held and counted; resume, and they go out in order."))
+		return t(locale.Text("This endpoint is paused. Its deliveries are held and counted; resume, and they go out in order."))
 	case e.BreakerClosed():
 		return ""
 	case w.Breaker.OpenUntil.IsZero():
-		return t(words("The gateway's operators hold deliveries back until further notice."))
+		return t(locale.Text("The gateway's operators hold deliveries back until further notice."))
 	}
-	return t(words("Too many attempts failed, so deliveries wait and use no attempts up. One of them is tried every now and then; three that succeed open the way for the rest."))
+	return t(locale.Text("Too many attempts failed, so deliveries wait and use no attempts up. One of them is tried every now and then; three that succeed open the way for the rest."))
 }
 
 // Rate is how many deliveries a second it takes at most.
@@ -159,10 +160,10 @@ const endpointHistory = 10
 // endpointDone is what was just done to an endpoint, in words.
 func (q *request) endpointDone(r *http.Request) string {
 	done := map[string]string{
-		"created": words("The endpoint is saved. Notifications that it takes go to it from now on."),
-		"saved":   words("The changes are saved. Every attempt from now on uses them."),
-		"pause":   words("The endpoint is paused. What comes for it is held."), "resume": words("The endpoint is resumed. What was held goes out now."),
-		"removed": words("The endpoint is removed. What waited for it is cancelled."), "again": doneBefore,
+		"created": locale.Text("The endpoint is saved. Notifications that it takes go to it from now on."),
+		"saved":   locale.Text("The changes are saved. Every attempt from now on uses them."),
+		"pause":   locale.Text("The endpoint is paused. What comes for it is held."), "resume": locale.Text("The endpoint is resumed. What was held goes out now."),
+		"removed": locale.Text("The endpoint is removed. What waited for it is cancelled."), "again": doneBefore,
 	}[r.URL.Query().Get("done")]
 	if done == "" {
 		return ""
@@ -171,7 +172,7 @@ func (q *request) endpointDone(r *http.Request) string {
 }
 
 // doneBefore answers a form that comes a second time.
-var doneBefore = words("This was done already: the form was sent before. Nothing was done twice.")
+var doneBefore = locale.Text("This was done already: the form was sent before. Nothing was done twice.")
 
 // endpointAt is the endpoint of the path, if it is the partner's own.
 func (s *surface) endpointAt(ctx context.Context, r *http.Request, q *request) (e webhook.Endpoint, err error) {

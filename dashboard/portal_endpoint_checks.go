@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/webhook"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 // stepNames are what each step asks.
-var stepNames = []string{words("Host name"), words("Public address"), words("Connection"), words("TLS and certificate"), words("Answer to the POST")}
+var stepNames = []string{locale.Text("Host name"), locale.Text("Public address"), locale.Text("Connection"), locale.Text("TLS and certificate"), locale.Text("Answer to the POST")}
 
 // failedStep is the step that ended an attempt; stepAnswer if none did before.
 func failedStep(a webhook.Attempt) int {
@@ -55,7 +56,7 @@ func failedStep(a webhook.Attempt) int {
 // checkSteps tells an attempt at a URL step by step.
 func (q *request) checkSteps(rawURL string, a webhook.Attempt) []checkStep {
 	if a.ErrorClass == webhook.ErrorInternal {
-		return []checkStep{{State: pill{"warn", words("not checked")}, Name: q.T("Gateway"), Says: q.T("The gateway itself could not send it. Nothing can be said of the receiver."), Detail: a.ErrorDetail}}
+		return []checkStep{{State: pill{"warn", locale.Text("not checked")}, Name: q.T("Gateway"), Says: q.T("The gateway itself could not send it. Nothing can be said of the receiver."), Detail: a.ErrorDetail}}
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -67,14 +68,14 @@ func (q *request) checkSteps(rawURL string, a webhook.Attempt) []checkStep {
 	}
 	var steps []checkStep
 	for i, name := range stepNames {
-		step := checkStep{Name: q.T(name), State: pill{"good", words("in order")}, Says: passed[i]}
+		step := checkStep{Name: q.T(name), State: pill{"good", locale.Text("in order")}, Says: passed[i]}
 		switch {
 		case i > last:
-			step.State, step.Says = pill{"idle", words("not reached")}, ""
+			step.State, step.Says = pill{"idle", locale.Text("not reached")}, ""
 		case i == stepAnswer:
 			q.answerStep(&step, a)
 		case i == last:
-			step.State, step.Says, step.Detail = pill{"bad", words("fails")}, resultWords(q.T, lastOf(a)), a.ErrorDetail
+			step.State, step.Says, step.Detail = pill{"bad", locale.Text("fails")}, resultWords(q.T, lastOf(a)), a.ErrorDetail
 			step.Do = q.blame(a).Do
 		case i == stepTLS:
 			q.tlsStep(&step, u, a)
@@ -106,11 +107,11 @@ func (q *request) tlsStep(step *checkStep, u *url.URL, a webhook.Attempt) {
 	left := a.TLSNotAfter.Sub(q.Now)
 	switch {
 	case u.Scheme == "http":
-		step.State, step.Says = pill{"idle", words("no TLS")}, q.T("Plain http, which is allowed in the operators' own networks only.")
+		step.State, step.Says = pill{"idle", locale.Text("no TLS")}, q.T("Plain http, which is allowed in the operators' own networks only.")
 	case a.TLSNotAfter.IsZero():
 		step.Says = a.TLSVersion
 	case left < certificateSoon:
-		step.State = pill{"warn", words("soon")}
+		step.State = pill{"warn", locale.Text("soon")}
 		step.Says = q.T("%s. The certificate ends on %s, in %s.", a.TLSVersion, a.TLSNotAfter.UTC().Format(time.DateOnly), formatDuration(left.Truncate(time.Hour)))
 		step.Do = q.T("Renew the certificate: without a valid one nothing can be delivered.")
 	default:
@@ -126,8 +127,8 @@ func (q *request) answerStep(step *checkStep, a webhook.Attempt) {
 	switch a.Outcome {
 	case webhook.OutcomeDelivered:
 	case webhook.OutcomeFailed:
-		step.State, step.Do = pill{"bad", words("fails")}, q.blame(a).Do
+		step.State, step.Do = pill{"bad", locale.Text("fails")}, q.blame(a).Do
 	default:
-		step.State, step.Do = pill{"warn", words("outcome unknown")}, q.blame(a).Do
+		step.State, step.Do = pill{"warn", locale.Text("outcome unknown")}, q.blame(a).Do
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/sender"
@@ -421,7 +422,7 @@ func TestAViewerOfThePortalReadsAlone(t *testing.T) {
 }
 
 func TestEveryFailureIsPutDownToItsStep(t *testing.T) {
-	q := &request{Locale: english, Now: time.Now()}
+	q := &request{Locale: locale.English, Now: time.Now()}
 	for _, tt := range []struct {
 		a    webhook.Attempt
 		want string // the state of each step

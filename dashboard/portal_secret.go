@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -94,8 +95,8 @@ const secretActs = 20
 
 func (s *surface) secretsPage(w http.ResponseWriter, r *http.Request, q *request) error {
 	done := map[string]string{
-		"activate": words("The new secret signs from now on, and the one before beside it for 24 hours."),
-		"revoke":   words("The secret signs nothing more."), "again": doneBefore,
+		"activate": locale.Text("The new secret signs from now on, and the one before beside it for 24 hours."),
+		"revoke":   locale.Text("The secret signs nothing more."), "again": doneBefore,
 	}[r.URL.Query().Get("done")]
 	v := secretsView{}
 	if done != "" {
@@ -134,20 +135,20 @@ func (q *request) secretRow(secret partners.Secret) secretRow {
 	row.Secret.State = secret.StateAt(q.Now)
 	switch row.Secret.State {
 	case partners.SecretPending:
-		row.State, row.Says = pill{"busy", words("pending")}, q.T("Signs nothing yet. Put it into your receivers beside the old one, then activate it.")
+		row.State, row.Says = pill{"busy", locale.Text("pending")}, q.T("Signs nothing yet. Put it into your receivers beside the old one, then activate it.")
 	case partners.SecretActive:
-		row.State, row.Says = pill{"good", words("active")}, q.T("Signs every notification. Your receivers must know it.")
+		row.State, row.Says = pill{"good", locale.Text("active")}, q.T("Signs every notification. Your receivers must know it.")
 	case partners.SecretRetiring:
-		row.State = pill{"warn", words("retiring")}
+		row.State = pill{"warn", locale.Text("retiring")}
 		row.Says = q.T("Still signs beside the active one, for %s more. Take it out of your receivers, then revoke it or let it end by itself.", formatDuration(secret.RetiresAt.Sub(q.Now).Truncate(time.Minute)))
 	default:
-		row.State, row.Says = pill{"idle", words("revoked")}, q.T("Signs nothing more. No receiver needs it.")
+		row.State, row.Says = pill{"idle", locale.Text("revoked")}, q.T("Signs nothing more. No receiver needs it.")
 	}
 	return row
 }
 
 func (q *request) secretActs(found []partners.AuditEntry) (acts []secretAct) {
-	did := map[string]string{"secret.create": words("created the secret"), "secret.activate": words("activated the secret"), "secret.revoke": words("revoked the secret")}
+	did := map[string]string{"secret.create": locale.Text("created the secret"), "secret.activate": locale.Text("activated the secret"), "secret.revoke": locale.Text("revoked the secret")}
 	for i, row := range q.activityRows(found) {
 		text := did[row.Action]
 		if text == "" {

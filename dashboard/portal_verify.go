@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
@@ -216,14 +217,14 @@ func (s *surface) openSecrets(ctx context.Context, code string) (secrets []partn
 
 // sentAge says how old a notification is.
 func sentAge(q *request, sent time.Time) verifyCheck {
-	c := verifyCheck{Name: q.T("Time"), Result: pill{"good", words("right")}}
+	c := verifyCheck{Name: q.T("Time"), Result: pill{"good", locale.Text("right")}}
 	age := q.Now.Sub(sent)
 	switch {
 	case age > signer.Tolerance:
-		c.Result = pill{"warn", words("old")}
+		c.Result = pill{"warn", locale.Text("old")}
 		c.Says = q.T("Sent %s ago. A receiver takes at most %s; one that gets it now must refuse it. Of one that you kept this is no fault.", formatDuration(age), formatDuration(signer.Tolerance))
 	case age < -signer.Tolerance:
-		c.Result = pill{"bad", words("wrong")}
+		c.Result = pill{"bad", locale.Text("wrong")}
 		c.Says = q.T("That is %s ahead of the gateway's clock.", formatDuration(-age))
 	default:
 		c.Says = q.T("Sent %s ago.", formatDuration(max(0, age)))

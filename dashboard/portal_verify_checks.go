@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -52,7 +53,7 @@ func (q *request) findingWords(f signer.Finding) string {
 		r, size := utf8.DecodeRuneInString(said)
 		said = string(unicode.ToUpper(r)) + said[size:]
 	}
-	if q.Locale == chinese {
+	if q.Locale == locale.Chinese {
 		return said + "。"
 	}
 	return said + "."
@@ -60,9 +61,9 @@ func (q *request) findingWords(f signer.Finding) string {
 
 // checked adds what one signature came to.
 func (v *verifyView) checked(q *request, name string, c signer.Check, by string) {
-	row := verifyCheck{Name: name, Result: pill{"bad", words("wrong")}, Says: q.findingWords(c.Found)}
+	row := verifyCheck{Name: name, Result: pill{"bad", locale.Text("wrong")}, Says: q.findingWords(c.Found)}
 	if c.Right {
-		row.Result = pill{"good", words("right")}
+		row.Result = pill{"good", locale.Text("right")}
 		if c.Found.None() {
 			row.Says = by
 		} else {
@@ -76,7 +77,7 @@ func (s *surface) checkRSA(ctx context.Context, q *request, got signer.Capture, 
 	keys := s.gatewayKeys(ctx)
 	c := signer.CheckNotification(ctx, keys, got.Body)
 	if !c.Right && !expected {
-		v.Checks = append(v.Checks, verifyCheck{q.T("RSA signature"), pill{"idle", words("not sent")}, q.T("Your account is set to notifications without it.")})
+		v.Checks = append(v.Checks, verifyCheck{q.T("RSA signature"), pill{"idle", locale.Text("not sent")}, q.T("Your account is set to notifications without it.")})
 		return false
 	}
 	by := q.T("Signed with the gateway's key %s.", signer.KeyID(keys[c.By]))
@@ -90,12 +91,12 @@ func (s *surface) checkRSA(ctx context.Context, q *request, got signer.Capture, 
 func (s *surface) checkStandard(ctx context.Context, q *request, got signer.Capture, expected bool, v *verifyView) (right bool) {
 	name := q.T("Standard Webhooks")
 	if !expected && got.Header.Get(signer.HeaderSignature) == "" {
-		v.Checks = append(v.Checks, verifyCheck{name, pill{"idle", words("not sent")}, q.T("Your account is set to notifications without it.")})
+		v.Checks = append(v.Checks, verifyCheck{name, pill{"idle", locale.Text("not sent")}, q.T("Your account is set to notifications without it.")})
 		return false
 	}
 	secrets, values, err := s.openSecrets(ctx, q.User.PartnerCode)
 	if err != nil {
-		v.Checks = append(v.Checks, verifyCheck{name, pill{"warn", words("not known just now")}, q.T("Your secrets cannot be read just now.")})
+		v.Checks = append(v.Checks, verifyCheck{name, pill{"warn", locale.Text("not known just now")}, q.T("Your secrets cannot be read just now.")})
 		return false
 	}
 	c := signer.CheckStandard(ctx, values, got.Header, got.Body)
@@ -109,13 +110,13 @@ func (s *surface) checkStandard(ctx context.Context, q *request, got signer.Capt
 
 // secretWords are the states of secrets.
 var secretWords = map[partners.SecretState]string{
-	partners.SecretPending: words("pending"), partners.SecretActive: words("active"), partners.SecretRetiring: words("retiring"), partners.SecretRevoked: words("revoked"),
+	partners.SecretPending: locale.Text("pending"), partners.SecretActive: locale.Text("active"), partners.SecretRetiring: locale.Text("retiring"), partners.SecretRevoked: locale.Text("revoked"),
 }
 
 // checkSent compares the notification with what the ledger knows to have been
 // sent under its webhook-id.
 func (s *surface) checkSent(ctx context.Context, q *request, got signer.Capture, v *verifyView) (same bool) {
-	row := verifyCheck{Name: q.T("As it was sent"), Result: pill{"idle", words("not known")}}
+	row := verifyCheck{Name: q.T("As it was sent"), Result: pill{"idle", locale.Text("not known")}}
 	defer func() { v.Checks = append(v.Checks, row) }()
 	id := got.Header.Get(signer.HeaderID)
 	if id == "" {
@@ -138,16 +139,16 @@ func (s *surface) checkSent(ctx context.Context, q *request, got signer.Capture,
 	})
 	switch {
 	case webhook.KindOf(err) == webhook.KindNotFound && err != nil:
-		row.Result = pill{"bad", words("not found")}
+		row.Result = pill{"bad", locale.Text("not found")}
 		row.Says = q.T("You have no notification with this webhook-id. It was changed, is another partner's, or is past its retention.")
 		return false
 	case err != nil || kept.body == nil:
-		row.Result, row.Says = pill{"warn", words("not known just now")}, q.T("What was sent cannot be read just now.")
+		row.Result, row.Says = pill{"warn", locale.Text("not known just now")}, q.T("What was sent cannot be read just now.")
 		return false
 	}
 	body := bytes.TrimRight(got.Body, "\r\n")
 	if !bytes.Equal(body, kept.body) {
-		row.Result = pill{"bad", words("changed")}
+		row.Result = pill{"bad", locale.Text("changed")}
 		if v.Diff = diffPayloads("", kept.body, body).Rows; len(v.Diff) == 0 {
 			row.Says = q.T("It holds what was sent, but in other bytes: something parsed and printed it again.")
 		} else {
@@ -156,10 +157,10 @@ func (s *surface) checkSent(ctx context.Context, q *request, got signer.Capture,
 		return false
 	}
 	if says := s.comparedHeaders(ctx, q, got, kept.placed); says != "" {
-		row.Result, row.Says = pill{"bad", words("changed")}, says
+		row.Result, row.Says = pill{"bad", locale.Text("changed")}, says
 		return false
 	}
-	row.Result, row.Says = pill{"good", words("right")}, q.T("The body is byte for byte what was sent.")
+	row.Result, row.Says = pill{"good", locale.Text("right")}, q.T("The body is byte for byte what was sent.")
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 )
@@ -46,14 +47,14 @@ func (s *surface) verifyRequest(w http.ResponseWriter, r *http.Request, q *reque
 func (s *surface) explainRequest(ctx context.Context, q *request, body string, g *signingView) {
 	request, err := signer.ReadUnsigned(g.Operation, []byte(body))
 	if err != nil {
-		g.Problem, g.English = err.Error(), q.Locale != english
+		g.Problem, g.English = err.Error(), q.Locale != locale.English
 		return
 	}
 	g.Text = request.Candidates(secretPlace)[0]
 	if request.PartnerCode != q.User.PartnerCode {
-		g.Checks = append(g.Checks, verifyCheck{"partnerCode", pill{"bad", words("wrong")}, q.T("Yours is %s.", q.User.PartnerCode)})
+		g.Checks = append(g.Checks, verifyCheck{"partnerCode", pill{"bad", locale.Text("wrong")}, q.T("Yours is %s.", q.User.PartnerCode)})
 	}
-	row := verifyCheck{Name: q.T("RSA signature"), Result: pill{"idle", words("not signed yet")}, Says: q.T("Sign the text with your private key: PKCS#1 v1.5 and SHA-256, in base64.")}
+	row := verifyCheck{Name: q.T("RSA signature"), Result: pill{"idle", locale.Text("not signed yet")}, Says: q.T("Sign the text with your private key: PKCS#1 v1.5 and SHA-256, in base64.")}
 	if request.Signature != "" {
 		row = s.judgeRequest(ctx, q, request)
 	}
@@ -62,7 +63,7 @@ func (s *surface) explainRequest(ctx context.Context, q *request, body string, g
 
 // judgeRequest checks a request's signature with the partner's own keys.
 func (s *surface) judgeRequest(ctx context.Context, q *request, request signer.Request) verifyCheck {
-	row := verifyCheck{Name: q.T("RSA signature"), Result: pill{"warn", words("not known just now")}, Says: q.T("Your keys cannot be read just now.")}
+	row := verifyCheck{Name: q.T("RSA signature"), Result: pill{"warn", locale.Text("not known just now")}, Says: q.T("Your keys cannot be read just now.")}
 	account, err := patiently(ctx, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, q.User.PartnerCode) })
 	if err != nil {
 		return row
@@ -77,10 +78,10 @@ func (s *surface) judgeRequest(ctx context.Context, q *request, request signer.R
 	}
 	if request.Verify(string(secret), keys...) != nil {
 		found := request.Explain(string(secret), keys[0])
-		row.Result, row.Says = pill{"bad", words("wrong")}, q.T(found.Text, found.Values...)
+		row.Result, row.Says = pill{"bad", locale.Text("wrong")}, q.T(found.Text, found.Values...)
 		return row
 	}
-	row.Result, row.Says = pill{"good", words("right")}, q.T("Signed with your key %s.", signer.KeyID(keys[0]))
+	row.Result, row.Says = pill{"good", locale.Text("right")}, q.T("Signed with your key %s.", signer.KeyID(keys[0]))
 	for i, old := range account.ValidOldKeys(q.Now) {
 		if request.Verify(string(secret), keys[i+1]) == nil {
 			row.Says = q.T("Signed with your key from before the change of keys; it verifies until %s.", formatTime(old.Until))

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger"
 	"ledgerhook/webhook"
 )
@@ -23,7 +24,7 @@ type queryError struct {
 	Args []any
 }
 
-func (e *queryError) Error() string { return translate(english, e.Text, e.Args...) }
+func (e *queryError) Error() string { return locale.Translate(locale.English, e.Text, e.Args...) }
 
 func wrongQuery(text string, args ...any) error { return &queryError{text, args} }
 
@@ -76,10 +77,10 @@ const queryKeys = "partner, state, type, class, code, attempts, duration, delay,
 // attention. The scope is left to the caller; an error is a *queryError.
 func parseQuery(typed string, now time.Time) (q ledger.DeliveryQuery, err error) {
 	if len(typed) > maxQuery {
-		return q, wrongQuery(words("The search is too long: %d characters at most."), maxQuery)
+		return q, wrongQuery(locale.Text("The search is too long: %d characters at most."), maxQuery)
 	}
 	if !utf8.ValidString(typed) || strings.ContainsFunc(typed, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }) {
-		return q, wrongQuery(words("The search holds characters that cannot be typed."))
+		return q, wrongQuery(locale.Text("The search holds characters that cannot be typed."))
 	}
 	seen := map[string]bool{}
 	for _, term := range strings.Fields(typed) {
@@ -94,11 +95,11 @@ func parseQuery(typed string, now time.Time) (q ledger.DeliveryQuery, err error)
 		read, known := queryTerms[key]
 		switch {
 		case !known:
-			return q, wrongQuery(words("“%s” is not something to search by. Use one of: %s."), key, queryKeys)
+			return q, wrongQuery(locale.Text("“%s” is not something to search by. Use one of: %s."), key, queryKeys)
 		case value == "":
-			return q, wrongQuery(words("%s: needs a value after the colon."), key)
+			return q, wrongQuery(locale.Text("%s: needs a value after the colon."), key)
 		case seen[key]:
-			return q, wrongQuery(words("%s: stands twice. Put several values behind one, with commas between."), key)
+			return q, wrongQuery(locale.Text("%s: stands twice. Put several values behind one, with commas between."), key)
 		}
 		seen[key] = true
 		if err := read(&q, value, now); err != nil {
@@ -130,7 +131,7 @@ func choices[T ~string](into *[]T, allowed []T, key, value string) error {
 	for part := range strings.SplitSeq(value, ",") {
 		at := slices.IndexFunc(allowed, func(a T) bool { return strings.EqualFold(string(a), part) })
 		if at < 0 {
-			return wrongQuery(words("%s: there is no “%s”. It takes: %s."), key, part, strings.Join(plain(allowed), ", "))
+			return wrongQuery(locale.Text("%s: there is no “%s”. It takes: %s."), key, part, strings.Join(plain(allowed), ", "))
 		}
 		if !slices.Contains(*into, allowed[at]) {
 			*into = append(*into, allowed[at])
@@ -146,7 +147,7 @@ func readCode(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 	}
 	n, err := strconv.ParseUint(value, 10, 16)
 	if err != nil || n < 100 || n > 599 {
-		return wrongQuery(words("code: must be a status code like 503 or a class like 5xx."))
+		return wrongQuery(locale.Text("code: must be a status code like 503 or a class like 5xx."))
 	}
 	q.StatusCode = int(n)
 	return nil
@@ -186,7 +187,7 @@ func readAttempts(q *ledger.DeliveryQuery, value string, _ time.Time) (err error
 		return int(n), err == nil && n > 0
 	})
 	if !ok {
-		return wrongQuery(words("attempts: must be a number from 1, or a range like >3, <=5 or 2..4."))
+		return wrongQuery(locale.Text("attempts: must be a number from 1, or a range like >3, <=5 or 2..4."))
 	}
 	q.AttemptsMin, q.AttemptsMax = low, high
 	return nil
@@ -200,7 +201,7 @@ func spanOf(s string) (time.Duration, bool) {
 func readDuration(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 	low, high, ok := bounds(value, time.Microsecond, spanOf)
 	if !ok || low == high {
-		return wrongQuery(words("duration: must be a range like >2s, <500ms or 1s..5s."))
+		return wrongQuery(locale.Text("duration: must be a range like >2s, <500ms or 1s..5s."))
 	}
 	q.DurationMin, q.DurationMax = low, high
 	return nil
@@ -209,7 +210,7 @@ func readDuration(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 func readDelay(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 	low, high, ok := bounds(value, time.Microsecond, spanOf)
 	if !ok || high != 0 {
-		return wrongQuery(words("delay: must be a least time to the first attempt like >5s."))
+		return wrongQuery(locale.Text("delay: must be a least time to the first attempt like >5s."))
 	}
 	q.DelayMin = low
 	return nil
@@ -235,7 +236,7 @@ func readSpan(since, until *time.Time, typed url.Values, now time.Time) error {
 
 func checkSpan(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
-		return wrongQuery(words("since: must be before until:."))
+		return wrongQuery(locale.Text("since: must be before until:."))
 	}
 	return nil
 }
@@ -266,5 +267,5 @@ func readMoment(into *time.Time, key, value string, now time.Time) error {
 		*into = now.Add(-ago)
 		return nil
 	}
-	return wrongQuery(words("%s: must be a time in UTC like 14:00, 2026-01-31, 2026-01-31T14:00, or an age like 30m, 24h or 7d."), key)
+	return wrongQuery(locale.Text("%s: must be a time in UTC like 14:00, 2026-01-31, 2026-01-31T14:00, or an age like 30m, 24h or 7d."), key)
 }

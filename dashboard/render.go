@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/web"
 )
 
@@ -25,7 +26,7 @@ var parts = []string{"layout.html", "components.html"}
 // language, inside the layout. Each is put together when it is first asked for:
 // all of them together take a third of a start, and most are never seen.
 type pages struct {
-	byName map[string]map[string]func() (*template.Template, error) // page, then locale
+	byName map[string]map[string]func() (*template.Template, error) // page, then language
 }
 
 // loadPages finds the pages. Every surface of a process has the same ones.
@@ -39,9 +40,9 @@ var loadPages = sync.OnceValues(func() (*pages, error) {
 		return nil, err
 	}
 	p := &pages{byName: map[string]map[string]func() (*template.Template, error){}}
-	for _, locale := range locales {
+	for _, language := range locale.All() {
 		layout := sync.OnceValues(func() (*template.Template, error) {
-			return template.New("").Funcs(functions(locale)).ParseFS(sources, parts...)
+			return template.New("").Funcs(functions(language)).ParseFS(sources, parts...)
 		})
 		for _, file := range files {
 			if slices.Contains(parts, file) {
@@ -51,7 +52,7 @@ var loadPages = sync.OnceValues(func() (*pages, error) {
 			if p.byName[name] == nil {
 				p.byName[name] = map[string]func() (*template.Template, error){}
 			}
-			p.byName[name][locale] = sync.OnceValues(func() (*template.Template, error) {
+			p.byName[name][language] = sync.OnceValues(func() (*template.Template, error) {
 				base, err := layout()
 				if err != nil {
 					return nil, err
@@ -64,8 +65,8 @@ var loadPages = sync.OnceValues(func() (*pages, error) {
 })
 
 // template is that of a page in a language.
-func (p *pages) template(name, locale string) (*template.Template, error) {
-	made := p.byName[name][locale]
+func (p *pages) template(name, language string) (*template.Template, error) {
+	made := p.byName[name][language]
 	if made == nil {
 		return nil, fmt.Errorf("there is no template %s", name)
 	}

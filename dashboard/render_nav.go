@@ -1,6 +1,10 @@
 package dashboard
 
-import "strings"
+import (
+	"strings"
+
+	"ledgerhook/dashboard/locale"
+)
 
 // navGroup is a part of the menu under a heading.
 type navGroup struct {
@@ -36,20 +40,20 @@ var opsNavigation = []navGroup{
 }
 
 var portalNavigation = []navGroup{
-	{"", []navItem{{Icon: "pulse", Title: words("Home"), Path: "/portal"}}},
-	{words("Webhooks"), []navItem{
-		{Icon: "send", Title: words("Deliveries"), Path: "/portal/deliveries"},
-		{Icon: "link", Title: words("Endpoints"), Path: "/portal/endpoints"},
-		{Icon: "key", Title: words("Secrets"), Path: "/portal/secrets"},
-		{Icon: "replay", Title: words("Recover"), Path: "/portal/recover"},
+	{"", []navItem{{Icon: "pulse", Title: locale.Text("Home"), Path: "/portal"}}},
+	{locale.Text("Webhooks"), []navItem{
+		{Icon: "send", Title: locale.Text("Deliveries"), Path: "/portal/deliveries"},
+		{Icon: "link", Title: locale.Text("Endpoints"), Path: "/portal/endpoints"},
+		{Icon: "key", Title: locale.Text("Secrets"), Path: "/portal/secrets"},
+		{Icon: "replay", Title: locale.Text("Recover"), Path: "/portal/recover"},
 	}},
-	{words("Develop"), []navItem{
-		{Icon: "book", Title: words("Event types"), Path: "/portal/catalogue"},
-		{Icon: "check", Title: words("Verify a signature"), Path: "/portal/verify"},
+	{locale.Text("Develop"), []navItem{
+		{Icon: "book", Title: locale.Text("Event types"), Path: "/portal/catalogue"},
+		{Icon: "check", Title: locale.Text("Verify a signature"), Path: "/portal/verify"},
 	}},
-	{words("Account"), []navItem{
-		{Icon: "people", Title: words("People"), Path: "/portal/people"},
-		{Icon: "list", Title: words("Activity"), Path: "/portal/activity"},
+	{locale.Text("Account"), []navItem{
+		{Icon: "people", Title: locale.Text("People"), Path: "/portal/people"},
+		{Icon: "list", Title: locale.Text("Activity"), Path: "/portal/activity"},
 	}},
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/webhook"
 )
 
@@ -30,13 +31,13 @@ func stateOf(s webhook.State) pill {
 }
 
 var states = map[webhook.State]pill{
-	webhook.Pending:   {"idle", words("pending")},
-	webhook.Queued:    {"busy", words("queued")},
-	webhook.Sending:   {"busy", words("sending")},
-	webhook.Held:      {"warn", words("held")},
-	webhook.Delivered: {"good", words("delivered")},
-	webhook.Exhausted: {"bad", words("exhausted")},
-	webhook.Cancelled: {"idle", words("cancelled")},
+	webhook.Pending:   {"idle", locale.Text("pending")},
+	webhook.Queued:    {"busy", locale.Text("queued")},
+	webhook.Sending:   {"busy", locale.Text("sending")},
+	webhook.Held:      {"warn", locale.Text("held")},
+	webhook.Delivered: {"good", locale.Text("delivered")},
+	webhook.Exhausted: {"bad", locale.Text("exhausted")},
+	webhook.Cancelled: {"idle", locale.Text("cancelled")},
 }
 
 // notice is a sentence that must not be missed.

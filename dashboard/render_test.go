@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 )
 
@@ -76,7 +77,7 @@ func component(t *testing.T, name string, view any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := pages.template("error", english)
+	page, err := pages.template("error", locale.English)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestEveryPageCanBePutTogetherInEveryLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pages.template("nothing", english); err == nil {
+	if _, err := pages.template("nothing", locale.English); err == nil {
 		t.Error("there is a page called nothing")
 	}
 	files, err := templateFiles.ReadDir("templates")
@@ -106,10 +107,10 @@ func TestEveryPageCanBePutTogetherInEveryLanguage(t *testing.T) {
 		if slices.Contains(parts, file.Name()) {
 			continue
 		}
-		for _, locale := range locales {
-			page, err := pages.template(name, locale)
+		for _, language := range locale.All() {
+			page, err := pages.template(name, language)
 			if err != nil || page.Lookup("layout") == nil {
-				t.Errorf("%s in %s: %v", name, locale, err)
+				t.Errorf("%s in %s: %v", name, language, err)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -43,8 +44,8 @@ func (v replayView) Can(move string) bool {
 }
 
 var replayDone = map[string]string{
-	"start": words("The replay is started."), "pause": words("The replay is paused."),
-	"resume": words("The replay goes on."), "cancel": words("The replay is cancelled. What was queued already is still sent."),
+	"start": locale.Text("The replay is started."), "pause": locale.Text("The replay is paused."),
+	"resume": locale.Text("The replay goes on."), "cancel": locale.Text("The replay is cancelled. What was queued already is still sent."),
 }
 
 func (s *surface) replayPage(w http.ResponseWriter, r *http.Request, q *request) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -154,11 +155,11 @@ func (q *request) replayWarnings(p delivery.ReplayPreview) (all []notice) {
 		tone string
 		text string
 	}{
-		{w.Delivered, "warn", words("%s were delivered already: their receiver gets them twice, with the same webhook-id.")},
-		{w.URLChanged, "info", words("%s ended before their endpoint's URL was changed: they go to the new one.")},
-		{w.SecretRotated, "info", words("%s ended before the signing secret was rotated: they are signed with the secrets of now.")},
-		{w.Retrying, "info", words("%s have another delivery under way: they are skipped.")},
-		{w.Removed, "info", words("%s were for an endpoint that is removed: they are skipped.")},
+		{w.Delivered, "warn", locale.Text("%s were delivered already: their receiver gets them twice, with the same webhook-id.")},
+		{w.URLChanged, "info", locale.Text("%s ended before their endpoint's URL was changed: they go to the new one.")},
+		{w.SecretRotated, "info", locale.Text("%s ended before the signing secret was rotated: they are signed with the secrets of now.")},
+		{w.Retrying, "info", locale.Text("%s have another delivery under way: they are skipped.")},
+		{w.Removed, "info", locale.Text("%s were for an endpoint that is removed: they are skipped.")},
 	} {
 		if each.n == 0 {
 			continue
@@ -206,11 +207,11 @@ func (s *surface) startReplay(w http.ResponseWriter, r *http.Request, q *request
 func (s *surface) madeOf(ctx context.Context, q *request, form url.Values) (made delivery.Replay, err error) {
 	rate, err := strconv.Atoi(strings.TrimSpace(form.Get("rate")))
 	if err != nil || rate < 1 || rate > delivery.MaxReplayRate {
-		return made, wrongQuery(words("The rate must be a whole number from 1 to %s."), formatNumber(delivery.MaxReplayRate))
+		return made, wrongQuery(locale.Text("The rate must be a whole number from 1 to %s."), formatNumber(delivery.MaxReplayRate))
 	}
 	reason := strings.TrimSpace(form.Get("reason"))
 	if reason == "" {
-		return made, wrongQuery(words("Say why. The reason goes into the audit log."))
+		return made, wrongQuery(locale.Text("Say why. The reason goes into the audit log."))
 	}
 	if err := partners.CheckText("reason", reason); err != nil {
 		return made, err
@@ -220,7 +221,7 @@ func (s *surface) madeOf(ctx context.Context, q *request, form url.Values) (made
 		return made, err
 	}
 	if d.empty() {
-		return made, wrongQuery(words("Nothing is chosen. Tick some deliveries, or search."))
+		return made, wrongQuery(locale.Text("Nothing is chosen. Tick some deliveries, or search."))
 	}
 	filter, err := s.draftFilter(ctx, q, &d)
 	if err != nil {
@@ -232,7 +233,7 @@ func (s *surface) madeOf(ctx context.Context, q *request, form url.Values) (made
 	}
 	typed := strings.NewReplacer(",", "", " ", "", ".", "").Replace(form.Get("count"))
 	if preview.Count > typedAbove && typed != strconv.Itoa(preview.Count) {
-		return made, wrongQuery(words("Type the number of deliveries, %s, to show that you mean so many."), formatNumber(preview.Count))
+		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to show that you mean so many."), formatNumber(preview.Count))
 	}
 	made, err = s.Ledger.StartReplayIn(ctx, q.scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now}, q.audit("replay.start"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/webhook"
@@ -37,7 +38,7 @@ func (q *request) readDraft(form url.Values) (d draft, err error) {
 		d.IDs = nil
 	}
 	if len(d.IDs) > delivery.MaxFilterIDs {
-		return d, wrongQuery(words("At most %s deliveries can be chosen one by one. Use a search instead."), formatNumber(delivery.MaxFilterIDs))
+		return d, wrongQuery(locale.Text("At most %s deliveries can be chosen one by one. Use a search instead."), formatNumber(delivery.MaxFilterIDs))
 	}
 	for _, id := range d.IDs {
 		if err := webhook.CheckID("id", webhook.DeliveryPrefix, id); err != nil {
@@ -90,7 +91,7 @@ func (s *surface) draftFilter(ctx context.Context, q *request, d *draft) (f deli
 		ended = ended || state.Final()
 	}
 	if len(search.States) > 0 && !ended {
-		return f, wrongQuery(words("Only what has ended can be replayed: delivered, exhausted or cancelled. What is still under way sends itself."))
+		return f, wrongQuery(locale.Text("Only what has ended can be replayed: delivered, exhausted or cancelled. What is still under way sends itself."))
 	}
 	if f, ok := plainFilter(search); ok {
 		return f, nil
@@ -134,10 +135,10 @@ func (s *surface) endedIDs(ctx context.Context, search ledger.DeliveryQuery) (id
 		}
 		switch {
 		case len(ids) > delivery.MaxFilterIDs:
-			return nil, wrongQuery(words("This search finds more than %s deliveries. Narrow it, or search by partner, endpoint, type, class, code and time alone: then up to %s can be replayed at once."),
+			return nil, wrongQuery(locale.Text("This search finds more than %s deliveries. Narrow it, or search by partner, endpoint, type, class, code and time alone: then up to %s can be replayed at once."),
 				formatNumber(delivery.MaxFilterIDs), formatNumber(delivery.MaxReplay))
 		case page.Next == "" && len(ids) == 0:
-			return nil, wrongQuery(words("Nothing that has ended matches."))
+			return nil, wrongQuery(locale.Text("Nothing that has ended matches."))
 		case page.Next == "":
 			return ids, nil
 		}

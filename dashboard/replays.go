@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
 )
@@ -66,8 +67,8 @@ func (s *surface) replaysPage(w http.ResponseWriter, r *http.Request, q *request
 // readyDrafts are the searches that most replays begin with.
 func (q *request) readyDrafts() (tabs []tab) {
 	for _, each := range []struct{ title, query string }{
-		{words("Failed in the last hour"), "state:exhausted since:1h"}, {words("Failed in the last 24 hours"), "state:exhausted since:24h"},
-		{words("Failed in the last 7 days"), "state:exhausted since:7d"},
+		{locale.Text("Failed in the last hour"), "state:exhausted since:1h"}, {locale.Text("Failed in the last 24 hours"), "state:exhausted since:24h"},
+		{locale.Text("Failed in the last 7 days"), "state:exhausted since:7d"},
 	} {
 		tabs = append(tabs, tab{Title: q.T(each.title), Href: draftAt(q.ReplaysPath(), each.query)})
 	}
@@ -77,11 +78,11 @@ func (q *request) readyDrafts() (tabs []tab) {
 // replayPill is the state of a replay.
 func replayPill(state delivery.ReplayState) pill {
 	return map[delivery.ReplayState]pill{
-		delivery.ReplayRunning:   {"busy", words("running")},
-		delivery.ReplayPaused:    {"warn", words("paused")},
-		delivery.ReplayStopped:   {"bad", words("stopped itself")},
-		delivery.ReplayCancelled: {"idle", words("cancelled")},
-		delivery.ReplayFinished:  {"good", words("all queued")},
+		delivery.ReplayRunning:   {"busy", locale.Text("running")},
+		delivery.ReplayPaused:    {"warn", locale.Text("paused")},
+		delivery.ReplayStopped:   {"bad", locale.Text("stopped itself")},
+		delivery.ReplayCancelled: {"idle", locale.Text("cancelled")},
+		delivery.ReplayFinished:  {"good", locale.Text("all queued")},
 	}[state]
 }
 

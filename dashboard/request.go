@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -46,13 +47,10 @@ const (
 	localeCookie = "ledgerhook_lang"
 )
 
-var (
-	themes  = []string{"auto", "light", "dark"}
-	locales = []string{english, vietnamese, chinese}
-)
+var themes = []string{"auto", "light", "dark"}
 
 func (s *surface) newRequest(r *http.Request) *request {
-	q := &request{surface: s, Locale: english, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.base, Now: time.Now()}
+	q := &request{surface: s, Locale: locale.English, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.base, Now: time.Now()}
 	if reads(r) {
 		q.Path = r.URL.RequestURI()
 	}
@@ -61,7 +59,7 @@ func (s *surface) newRequest(r *http.Request) *request {
 		q.sessionKey = "session/" + string(q.sessionHash)
 	}
 	if s.name == portalSurface {
-		q.Locale = oneOf(locales, cookie(r, localeCookie), preferredLocale(r.Header.Get("Accept-Language")))
+		q.Locale = oneOf(locale.All(), cookie(r, localeCookie), locale.Preferred(r.Header.Get("Accept-Language")))
 	}
 	return q
 }
@@ -153,7 +151,12 @@ const staleSession = 5 * time.Minute
 func (q *request) SignedIn() bool { return q.User.ID != "" }
 
 // Locales are what the language form offers.
-func (q *request) Locales() []string { return locales }
+func (q *request) Locales() []string { return locale.All() }
+
+// T is text in the language of who asks, with args in the places of its verbs.
+func (q *request) T(text string, args ...any) string {
+	return locale.Translate(q.Locale, text, args...)
+}
 
 // Ops reports whether the page is one of the operators'.
 func (q *request) Ops() bool { return q.surface.name == opsSurface }
@@ -171,11 +174,11 @@ func (q *request) CanAdminister() bool { return q.SignedIn() && q.User.CanAdmini
 func (q *request) RoleWord() string { return roleWords[q.User.Role] }
 
 var roleWords = map[partners.Role]string{
-	partners.RoleViewer:    words("viewer"),
-	partners.RoleOperator:  words("operator"),
-	partners.RoleDeveloper: words("developer"),
-	partners.RoleAdmin:     words("administrator"),
-	partners.RoleAuditor:   words("auditor"),
+	partners.RoleViewer:    locale.Text("viewer"),
+	partners.RoleOperator:  locale.Text("operator"),
+	partners.RoleDeveloper: locale.Text("developer"),
+	partners.RoleAdmin:     locale.Text("administrator"),
+	partners.RoleAuditor:   locale.Text("auditor"),
 }
 
 // Stale reports whether the ledger could not be asked who this is.
@@ -200,9 +203,9 @@ func (q *request) may(what right) bool {
 // forbidden says which right is missing.
 func (q *request) forbidden(what right) error {
 	need := map[right]string{
-		mayAct:        words("your role reads; ask an administrator for one that may act"),
-		mayAdminister: words("only an administrator may do this"),
-		mayAudit:      words("only an auditor or an administrator may see this"),
+		mayAct:        locale.Text("your role reads; ask an administrator for one that may act"),
+		mayAdminister: locale.Text("only an administrator may do this"),
+		mayAudit:      locale.Text("only an auditor or an administrator may see this"),
 	}[what]
 	return &webhook.Error{Kind: webhook.KindForbidden, Message: q.T(need)}
 }
@@ -252,7 +255,7 @@ func (s *surface) savePreferences(w http.ResponseWriter, r *http.Request, _ *req
 		return webhook.Invalid("form", "cannot be read")
 	}
 	const year = 365 * 24 * time.Hour
-	for field, allowed := range map[string][]string{"theme": themes, "lang": locales} {
+	for field, allowed := range map[string][]string{"theme": themes, "lang": locale.All()} {
 		if value := r.PostForm.Get(field); value != "" {
 			name := map[string]string{"theme": themeCookie, "lang": localeCookie}[field]
 			s.setCookie(w, r, name, oneOf(allowed, value), "/", year)

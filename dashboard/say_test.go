@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -50,7 +51,7 @@ func TestRefusalsAreInTheLanguageOfThePage(t *testing.T) {
 		"the replay is paused and cannot become running":                   "该重发的状态为 已暂停，不能变为 进行中",
 		"there is no endpoint ep_1":                                        "没有端点 ep_1",
 	} {
-		if got := (&request{Locale: chinese}).say(refusal); got != says {
+		if got := (&request{Locale: locale.Chinese}).say(refusal); got != says {
 			t.Errorf("%s: %s, want %s", refusal, got, says)
 		}
 	}

@@ -1,12 +1,16 @@
-package dashboard
+package locale
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +23,9 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Whatever a partner reads is there in all three languages, and nothing is
+var update = flag.Bool("update", false, "write the files of translations sorted by the English text")
+
+// Whatever a partner reads is there in every language, and nothing is
 // translated that nobody reads.
 func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 	used := textsInTemplates(t)
@@ -27,24 +33,57 @@ func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 	for _, text := range slices.Concat(delivery.AdviceTexts(), signer.FindingTexts(), catalogTexts(webhook.Catalog)) {
 		used[text] = "a package below"
 	}
-	for text, where := range used {
-		tr, ok := allTexts[text]
-		if !ok {
-			t.Errorf("%s: %q is not translated", where, text)
-			continue
-		}
-		for locale, translated := range map[string]string{vietnamese: tr.vi, chinese: tr.zh} {
-			if strings.TrimSpace(translated) == "" {
-				t.Errorf("%q has no text in %s", text, locale)
+	all, err := catalogues()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range All()[1:] {
+		texts := all[language].Texts
+		for text, where := range used {
+			translated, ok := texts[text]
+			switch {
+			case !ok:
+				t.Errorf("%s.json lacks %q of %s", language, text, where)
+			case strings.TrimSpace(translated) == "":
+				t.Errorf("%s.json has no words for %q", language, text)
+			case !slices.Equal(verbs(text), verbs(translated)):
+				t.Errorf("%s.json: %q and %q have other verbs", language, text, translated)
 			}
-			if !slices.Equal(verbs(text), verbs(translated)) {
-				t.Errorf("%q and %q have other verbs", text, translated)
+		}
+		for text := range texts {
+			if used[text] == "" {
+				t.Errorf("%s.json: %q is translated and not used", language, text)
 			}
 		}
 	}
-	for text := range allTexts {
-		if used[text] == "" {
-			t.Errorf("%q is translated and not used", text)
+}
+
+// A file has one layout, so that a change shows what was translated anew, and
+// no text stands in it twice.
+func TestEveryFileIsSortedByTheEnglishText(t *testing.T) {
+	all, err := catalogues()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range All()[1:] {
+		var sorted bytes.Buffer
+		e := json.NewEncoder(&sorted)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(all[language]); err != nil {
+			t.Fatal(err)
+		}
+		file := language + ".json"
+		if *update {
+			if err := os.WriteFile(file, sorted.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if source, err := os.ReadFile(file); err != nil || !bytes.Equal(source, sorted.Bytes()) {
+			t.Errorf("%s is not sorted, or has a text twice: look at what go test ./dashboard/locale -update makes of it (%v)", file, err)
+		}
+		if Name(language) == "" {
+			t.Errorf("%s does not say what the language calls itself", file)
 		}
 	}
 }
@@ -72,17 +111,11 @@ func verbs(text string) []string { return verb.FindAllString(text, -1) }
 // textsInTemplates finds every {{t "…"}}, and the words of pills beside them.
 func textsInTemplates(t *testing.T) map[string]string {
 	used := map[string]string{}
-	files, err := fs.Glob(templateFiles, "templates/*.html")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		source, err := templateFiles.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trees, err := parse.Parse(file, string(source), "", "", functions(english), builtins)
-		if err != nil {
+	for file, source := range sources(t, ".html") {
+		tree := parse.New(file)
+		tree.Mode = parse.SkipFuncCheck
+		trees := map[string]*parse.Tree{}
+		if _, err := tree.Parse(source, "", "", trees); err != nil {
 			t.Fatal(err)
 		}
 		texts, pills := map[string]string{}, map[string]string{}
@@ -104,6 +137,23 @@ func textsInTemplates(t *testing.T) map[string]string {
 	return used
 }
 
+// sources are the files of the pages, tests aside, whose names end in ext.
+func sources(t *testing.T, ext string) map[string]string {
+	found := map[string]string{}
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ext) || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path.Join("..", name))
+		found[name] = string(source)
+		return err
+	})
+	if err != nil || len(found) < 10 {
+		t.Fatalf("%d files %s of the pages, %v", len(found), ext, err)
+	}
+	return found
+}
+
 // literal is the text that a command calls a function with; empty: another.
 func literal(c *parse.CommandNode, function string, arg int) string {
 	name, ok := c.Args[0].(*parse.IdentifierNode)
@@ -115,9 +165,6 @@ func literal(c *parse.CommandNode, function string, arg int) string {
 	}
 	return ""
 }
-
-var builtins = map[string]any{"and": 1, "or": 1, "not": 1, "len": 1, "index": 1, "slice": 1, "print": 1, "printf": 1, "println": 1, "html": 1, "js": 1,
-	"urlquery": 1, "call": 1, "eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1}
 
 func walkTemplate(n parse.Node, visit func(*parse.CommandNode)) {
 	pipe := func(p *parse.PipeNode) {
@@ -157,18 +204,11 @@ func walkTemplate(n parse.Node, visit func(*parse.CommandNode)) {
 	}
 }
 
-// textsInCode finds every words("…") and T("…").
+// textsInCode finds every Text("…") and T("…").
 func textsInCode(t *testing.T) map[string]string {
 	used := map[string]string{}
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+	for name, source := range sources(t, ".go") {
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +222,7 @@ func textsInCode(t *testing.T) map[string]string {
 				if err != nil {
 					t.Fatal(err)
 				}
-				used[text] = e.Name()
+				used[text] = name
 			}
 			return true
 		})
@@ -191,21 +231,16 @@ func textsInCode(t *testing.T) map[string]string {
 }
 
 func namesText(f ast.Expr) bool {
-	switch f := f.(type) {
-	case *ast.Ident:
-		return f.Name == "words"
-	case *ast.SelectorExpr:
-		return f.Sel.Name == "T"
-	}
-	return false
+	selected, ok := f.(*ast.SelectorExpr)
+	return ok && (selected.Sel.Name == "Text" || selected.Sel.Name == "T")
 }
 
 func TestTheBrowsersLanguageIsHeeded(t *testing.T) {
 	for header, want := range map[string]string{
-		"": "", "fr": "", "vi": vietnamese, "vi-VN,vi;q=0.9,en;q=0.8": vietnamese, "en;q=0.5,zh-TW;q=0.6": chinese, "cn": chinese,
-		"fr,en;q=x,zh;q=0.1": chinese, "zh;q=0, en;q=0.1": english, ";;,": "",
+		"": "", "fr": "", "vi": Vietnamese, "vi-VN,vi;q=0.9,en;q=0.8": Vietnamese, "en;q=0.5,zh-TW;q=0.6": Chinese, "cn": Chinese,
+		"fr,en;q=x,zh;q=0.1": Chinese, "zh;q=0, en;q=0.1": English, ";;,": "",
 	} {
-		if got := preferredLocale(header); got != want {
+		if got := Preferred(header); got != want {
 			t.Errorf("%q: %q, want %q", header, got, want)
 		}
 	}
