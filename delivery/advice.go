@@ -26,6 +26,7 @@ type Advice struct {
 	Values []any
 }
 
+// String is the advice in English.
 func (a Advice) String() string { return fmt.Sprintf(a.Text, a.Values...) }
 
 func advise(text string, values ...any) Advice { return Advice{text, values} }

@@ -11,6 +11,7 @@ import (
 // ReplayState is where a bulk replay stands.
 type ReplayState string
 
+// The states of a replay.
 const (
 	ReplayRunning   ReplayState = "running"
 	ReplayPaused    ReplayState = "paused"
@@ -63,6 +64,7 @@ type ReplayFailure struct {
 // CountKind says how far a number can be relied on.
 type CountKind string
 
+// How far a count can be relied on.
 const (
 	CountExact   CountKind = "exact"
 	CountAbout   CountKind = "about"   // rounded to hundreds

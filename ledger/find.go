@@ -13,6 +13,7 @@ import (
 // HitKind is what a Hit is.
 type HitKind string
 
+// What a text can be found as.
 const (
 	HitEvent    HitKind = "event"
 	HitDelivery HitKind = "delivery"

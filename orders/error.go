@@ -11,6 +11,7 @@ import (
 // Key names an error of the partner operations. It is what X-Error-Code says.
 type Key string
 
+// The keys of the errors that partners get.
 const (
 	KeyInvalidJSON          Key = "INVALID_JSON"
 	KeyMissingField         Key = "MISSING_FIELD"       // with Field
@@ -63,6 +64,7 @@ type Error struct {
 	detail texts // a sentence behind the message; may be empty
 }
 
+// Error is the key with the message in English and the cause, for the log.
 func (e *Error) Error() string {
 	text := string(e.Key) + ": " + e.Message("en")
 	if e.Err != nil {
@@ -71,6 +73,7 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Message is the sentence for the partner in the language of the lang header:

@@ -12,6 +12,7 @@ import (
 // Status is where an order stands.
 type Status string
 
+// The statuses of an order.
 const (
 	StatusAwaitingPayment         Status = "AWAITING_PAYMENT"
 	StatusPaymentCompleted        Status = "PAYMENT_COMPLETED"         // the customer has the money

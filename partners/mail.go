@@ -41,6 +41,7 @@ var mailWaits = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Sec
 // MailResult is what became of an attempt to send a letter.
 type MailResult string
 
+// What can become of a letter.
 const (
 	MailSent   MailResult = "sent"
 	MailFailed MailResult = "failed" // and is tried again

@@ -13,6 +13,7 @@ type Finding struct {
 	Values []any
 }
 
+// String is the finding in English.
 func (f Finding) String() string {
 	if len(f.Values) == 0 {
 		return f.Text

@@ -95,8 +95,10 @@ func (k *Key) PrivatePEM() []byte {
 // PublicPEM is the public half as SPKI PEM.
 func (k *Key) PublicPEM() []byte { return PublicPEM(k.Public()) }
 
-// String and GoString keep the private key out of logs.
-func (k *Key) String() string   { return k.id }
+// String is the id of the key: the private half stays out of logs.
+func (k *Key) String() string { return k.id }
+
+// GoString is the id of the key too, for %#v.
 func (k *Key) GoString() string { return k.id }
 
 // Sign returns the RSA PKCS#1 v1.5 signature of the SHA-256 of text in

@@ -10,6 +10,7 @@ import (
 // Operation is one of the partner operations.
 type Operation string
 
+// The signed operations of the partner interface.
 const (
 	OpAccessToken   Operation = "access-token"
 	OpRefreshToken  Operation = "refresh-token"

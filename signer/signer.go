@@ -36,6 +36,7 @@ type FieldError struct {
 	Reason Reason
 }
 
+// Error names the field and what would be right.
 func (e *FieldError) Error() string {
 	if e.Field == "" {
 		return "the document " + e.Detail

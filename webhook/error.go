@@ -40,6 +40,8 @@ type FieldError struct {
 	Detail string // what would be right
 }
 
+// Error is the message, what is wrong with each field and the cause. It is for
+// the log: a caller is shown Message and Fields.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
@@ -57,6 +59,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Invalid returns a KindInvalid error about one field.

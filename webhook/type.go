@@ -5,6 +5,7 @@ import "slices"
 // Type names a kind of notification, the webhookType of the interface.
 type Type string
 
+// The types of events, by the name that partners get.
 const (
 	CreateCard          Type = "CreateCard"
 	TopupCard           Type = "TopupCard"

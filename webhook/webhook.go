@@ -92,6 +92,7 @@ func (s State) Final() bool { return s == Delivered || s == Exhausted || s == Ca
 // Trigger is what made a delivery, or an attempt, happen.
 type Trigger string
 
+// What an attempt or a delivery can be caused by.
 const (
 	TriggerFirst  Trigger = "first"
 	TriggerRetry  Trigger = "retry"
@@ -137,6 +138,7 @@ type LastResult struct {
 // Outcome is what became of an attempt.
 type Outcome string
 
+// What an attempt can come to.
 const (
 	OutcomeDelivered Outcome = "delivered"
 	OutcomeFailed    Outcome = "failed"
@@ -148,6 +150,7 @@ const (
 // ErrorClass says in one word why an attempt failed.
 type ErrorClass string
 
+// The ways in which an attempt can fail.
 const (
 	ErrorDNS      ErrorClass = "dns"
 	ErrorConnect  ErrorClass = "connect"

@@ -40,6 +40,7 @@ func machine() Machine {
 	return m
 }
 
+// String names the machine as reports do.
 func (m Machine) String() string {
 	text := fmt.Sprintf("%d processors, %s, %s", m.Processors, m.System, m.Go)
 	if m.Experiment != "" && !strings.Contains(text, m.Experiment) {

@@ -34,6 +34,7 @@ type Partner struct {
 	again    int                 // requests for events that were taken before
 }
 
+// What the receivers of partners answer.
 var (
 	Refusal = receiver.Answer{Status: http.StatusServiceUnavailable, Body: "not now"}
 	TakeAll = receiver.Always(receiver.OK)

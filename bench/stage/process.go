@@ -18,11 +18,13 @@ type Output struct {
 	part  []byte // of a line that has not ended
 }
 
+// Line is one line that a process printed, with the time it came.
 type Line struct {
 	At   time.Time
 	Text string
 }
 
+// Write takes what the process prints. It never fails.
 func (o *Output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -49,6 +51,7 @@ func (o *Output) All() []Line {
 	return lines
 }
 
+// String is everything so far, the last line even if it has not ended.
 func (o *Output) String() string {
 	var text strings.Builder
 	for _, l := range o.All() {
@@ -112,6 +115,7 @@ func (p *Process) Wait(limit time.Duration) int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
+// Running reports whether the process has not ended yet.
 func (p *Process) Running() bool {
 	select {
 	case <-p.ended:

@@ -26,6 +26,7 @@ type Store struct {
 	Output  *Output // what it printed since its last start
 }
 
+// RedisPassword is that of every Redis that StartRedis starts.
 const RedisPassword = "redis-password-of-the-test"
 
 // StartRedis starts a Redis that keeps nothing beyond its process unless its
@@ -44,6 +45,7 @@ func StartRedis(tb T, settings ...string) *Store {
 	return s
 }
 
+// RedisURL is the address of a Redis as the settings take it, password included.
 func (s *Store) RedisURL() string {
 	return fmt.Sprintf("redis://default:%s@127.0.0.1:%d/0", RedisPassword, s.Port)
 }
@@ -63,6 +65,7 @@ func (s *Store) Flush() {
 	}
 }
 
+// PostgresPassword is that of every PostgreSQL that StartPostgres starts.
 const PostgresPassword = "postgres-password-of-the-test"
 
 // StartPostgres makes an empty PostgreSQL and starts it. It syncs nothing unless
@@ -129,10 +132,13 @@ func owner(tb T, dir string) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
 
+// PostgresURL is the address of a PostgreSQL as the settings take it, password
+// included.
 func (s *Store) PostgresURL() string {
 	return fmt.Sprintf("postgres://ledgerhook:%s@127.0.0.1:%d/postgres?sslmode=disable", PostgresPassword, s.Port)
 }
 
+// Address is the host and the port of the server.
 func (s *Store) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
 // Start starts the server, on its old port or the first time on a free one.
@@ -168,6 +174,7 @@ func (s *Store) PID() int { return s.process.Cmd.Process.Pid }
 // Stop ends the server without giving it time for anything.
 func (s *Store) Stop() { s.process.End(s.quit) }
 
+// FreePort is a port of this machine that nobody listens on just now.
 func FreePort(tb T) int {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
