@@ -7,6 +7,29 @@
 // decides and records. Whatever dies, the promoter and the reconciler bring
 // what the ledger holds back to the queue. Tickets may be lost or doubled at
 // will, since a claim is fenced by the delivery's generation.
+//
+// What an event passes from its POST to the stored record, if a slot is free:
+//
+//	ingest.Internal.postEvent  reads the request and answers it
+//	ingest.Internal.newEvent   checks it and makes the event
+//	ledger.Ledger.AppendAll    hands the event to the writer and waits for the commit
+//	ledger.batch.run           stores event and delivery, and claims it for the slot, in one transaction
+//	delivery.Worker.Deliver    is the whole of one attempt, on a page
+//	delivery.Worker.attempt    composes the message, signed
+//	sender.Sender.Send         dials, sends and reads the answer
+//	delivery.Decide            says what follows: delivered, when to retry, or exhausted
+//	delivery.Worker.record     writes both down
+//	ledger.batch.record        stores them and frees the place in the window
+//
+// It changes goroutines twice. AppendAll and ledger.Ledger.Record hand an operation
+// to ledger.writer.run, which runs a batch of them and answers each. After the
+// commit, ledger.batch.begin hands the claimed delivery to queue.Servers.Begin,
+// whose slot runs Deliver.
+//
+// The detour of whatever finds no free slot, and of every retry, lies between
+// batch.run and Deliver: delivery.Admission.Admit has queue.Queue.Enqueue keep a
+// ticket, a slot of queue.Servers takes it when it is due, and
+// delivery.Worker.Take claims the delivery by ledger.Ledger.Claim.
 package delivery
 
 import (

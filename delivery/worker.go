@@ -65,9 +65,8 @@ func NewWorker(o WorkerOptions) *Worker {
 	}
 }
 
-// Deliver is the way of every delivery. It sends what was claimed once, decides
-// what follows and records both. What a reused connection lost is sent again at
-// once.
+// Deliver makes one attempt at a claimed delivery: it sends, decides what follows
+// and records both. What a reused connection lost is sent again at once.
 func (w *Worker) Deliver(ctx context.Context, job Job) {
 	defer w.land(job.Delivery)
 	attempt, lost := w.attempt(ctx, job)

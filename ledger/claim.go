@@ -44,7 +44,8 @@ func (b *batch) hold(t delivery.Ticket) *claimOp {
 	return nil
 }
 
-// begin has the slots deliver what was claimed for them.
+// begin has the slots deliver what was claimed for them: it goes on in
+// queue.Servers.Begin.
 func (b *batch) begin() {
 	for _, c := range b.held {
 		if c.claimed {

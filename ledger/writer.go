@@ -78,7 +78,7 @@ func (w *writer) stop() {
 var errClosed = &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger is closing", RetryAfter: time.Second}
 
 // submit runs op in the next batch and returns its error. If ctx ends first
-// the caller gives up; the operation may still be done.
+// the caller gives up; the operation may still be done. It goes on in run.
 func (w *writer) submit(ctx context.Context, op *operation) error {
 	if err := w.hand(ctx, op); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 	return w.wait(ctx, op)
 }
 
-// submitAll runs ops in their order and returns the error of each.
+// submitAll runs ops in their order, see run, and returns the error of each.
 func (w *writer) submitAll(ctx context.Context, ops []*operation) []error {
 	errs := make([]error, len(ops))
 	for i, op := range ops {
@@ -130,6 +130,8 @@ func (w *writer) wait(ctx context.Context, op *operation) error {
 	}
 }
 
+// run commits what submit and submitAll hand over, batch by batch, and lets them
+// go on.
 func (w *writer) run() {
 	defer close(w.finished)
 	for {

@@ -171,7 +171,8 @@ func (s *Servers) Hold(t delivery.Ticket) (workerID string) {
 	return workerID
 }
 
-// Begin implements delivery.Slots.
+// Begin implements delivery.Slots: it goes on with what ledger.batch.begin hands
+// over, in a goroutine of the slot.
 func (s *Servers) Begin(t delivery.Ticket, job delivery.Job) {
 	go func() {
 		defer s.giveBack(t)
