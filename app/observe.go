@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -33,6 +34,26 @@ func (a *App) mountObservation(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", web.Quiet(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{Registry: a.registry})))
 	mux.Handle("GET /healthz", web.Quiet(a.health.Live()))
 	mux.Handle("GET /readyz", web.Quiet(a.health.Ready()))
+}
+
+// Alive asks the process for its own health over its internal listener, on a
+// connection of its own: an error is that it no longer serves. A store that is
+// away is none.
+func (a *App) Alive(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.InternalURL()+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // which knows no proxy
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the process for its health: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the process answers %s when asked for its health", res.Status)
+	}
+	return nil
 }
 
 // queueCollector reads the state of the queue and of the worker's slots when

@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"ledgerhook/app"
+	"ledgerhook/app/systemd"
 	"ledgerhook/config"
 )
 
@@ -49,25 +51,48 @@ func (c *cli) serve() *cobra.Command {
 			}
 			log := c.logger(cfg)
 			app.TakeStandardLog(log)
+			manager, err := systemd.Find(c.env)
+			if err != nil {
+				log.Warn("the service manager is not told how the process is", "error", err)
+			}
+			defer func() { _ = manager.Close() }()
 			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version, FirstLogin: c.showFirstLogin})
 			if err != nil {
 				return err
 			}
-			select {
-			case <-cmd.Context().Done():
-				log.Info("stopping: unfinished requests are drained")
-			case <-a.Done():
-			}
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), app.StopLimit)
-			defer cancel()
-			if err := a.Stop(ctx); err != nil {
-				return fmt.Errorf("stop: %w", err)
-			}
-			return a.Err()
+			return c.runUntilStopped(cmd.Context(), a, manager, log)
 		},
 	}
 	configFlag(cmd, &file)
 	return cmd
+}
+
+// runUntilStopped tells the service manager of a while it runs, until ctx ends
+// or it cannot go on, and stops it.
+func (c *cli) runUntilStopped(ctx context.Context, a *app.App, manager *systemd.Manager, log *slog.Logger) error {
+	told := func(err error) {
+		if err != nil {
+			log.Warn("the service manager was not told how the process is", "error", err)
+		}
+	}
+	told(manager.Ready("serving on " + a.InternalURL()))
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	var watch sync.WaitGroup
+	watch.Go(func() { manager.Watch(watching, a.Alive, log) })
+	defer watch.Wait()
+	defer end()
+	select {
+	case <-ctx.Done():
+		log.Info("stopping: unfinished requests are drained")
+	case <-a.Done():
+	}
+	told(manager.Stopping("finishing what is being sent"))
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.StopLimit)
+	defer cancel()
+	if err := a.Stop(limited); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return a.Err()
 }
 
 // showFirstLogin prints the only copy of a password that was just generated. It
