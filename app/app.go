@@ -64,11 +64,13 @@ type App struct {
 	deliveryMetrics *delivery.Metrics
 	webMetrics      *web.Metrics
 	ingestMetrics   *ingest.Metrics
+	ledgerMetrics   *ledger.Metrics
 	orderMetrics    *orderMetrics
 	mail            *prometheus.CounterVec // by result
 	partnerMetrics  *ingest.PartnerMetrics // nil without the role api
 	health          *web.Health
 	retained        atomic.Pointer[error] // of the newest run of the retention
+	retention       prometheus.Gauge      // when it last ended well; nil without the role worker
 
 	public, internal net.Listener // public is nil without a role that partners use
 	internalServer   *http.Server
@@ -172,6 +174,7 @@ func (a *App) openLedger(ctx context.Context) error {
 	options.Admitted, options.Slots = a.admission.Admit, a.admission
 	options.DeliveriesMade = a.ingestMetrics.DeliveriesMade
 	options.OrderMoved = a.orderMetrics.moved
+	options.Metrics = a.ledgerMetrics
 	if err := prepareSchema(ctx, options); err != nil {
 		return a.adviseLedger(err)
 	}

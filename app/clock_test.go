@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ledgerhook/config"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
@@ -21,7 +23,8 @@ func TestAWrongClockIsAWarningOfReadyz(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.NewFresh(t, "postgres")
 	health := &web.Health{}
-	a := &App{ledger: b.Ledger, config: config.Config{Retention: 30 * 24 * time.Hour}, health: health, log: slog.New(slog.DiscardHandler)}
+	a := &App{ledger: b.Ledger, config: config.Config{Retention: 30 * 24 * time.Hour}, health: health, log: slog.New(slog.DiscardHandler),
+		retention: newRetentionMetric(prometheus.NewRegistry())}
 	a.watchClock()
 	says := func() string {
 		t.Helper()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -9,8 +10,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -46,32 +49,124 @@ func startAll(t *testing.T) *App {
 	return a
 }
 
-func TestTheDocumentationListsEveryMetricWithItsLabels(t *testing.T) {
+var update = flag.Bool("update", false, "write docs/metrics.md")
+
+// metricGroups are the parts of docs/metrics.md and how the names in them begin
+// behind "ledgerhook_", each metric being of the first part that fits.
+var metricGroups = []struct {
+	title    string
+	prefixes []string
+}{
+	{"Events and partners' requests", []string{"ingest_", "partner_", "deliveries_created_"}},
+	{"Deliveries", []string{"delivery_", "deliveries_", "first_attempts_"}},
+	{"Queue and workers", []string{"queue_", "worker_", "reconciler_"}},
+	{"Endpoints", []string{"breaker_", "endpoint_", "ssrf_", "replay_"}},
+	{"Orders", []string{"orders", "order_", "quotes_", "rate_", "mail_"}},
+	{"Ledger", []string{"invariant_", "rollup_", "ledger_", "retention_", "audit_"}},
+	{"Process", []string{""}},
+}
+
+func TestTheDocumentationListsEveryMetric(t *testing.T) {
 	a := startAll(t)
+	if err := a.Alive(t.Context()); err != nil { // so that a request has been served
+		t.Fatal(err)
+	}
+	families, err := a.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for _, f := range families {
+		kinds[f.GetName()] = strings.ToLower(f.GetType().String())
+	}
 	described := make(chan *prometheus.Desc)
 	go func() { a.registry.Describe(described); close(described) }()
-	registered := map[string]string{}
-	form := regexp.MustCompile(`fqName: "(ledgerhook_\w+)".*variableLabels: \{([\w,]*)\}`)
+	rows := map[string]string{} // by name
+	form := regexp.MustCompile(`fqName: "(ledgerhook_\w+)", help: "(.*?)", (?:unit|constLabels).*variableLabels: \{([\w,]*)\}`)
 	for desc := range described {
-		if m := form.FindStringSubmatch(desc.String()); m != nil {
-			registered[m[1]] = m[2]
+		m := form.FindStringSubmatch(desc.String())
+		if m == nil {
+			continue
+		}
+		kind := kinds[m[1]]
+		if kind == "" { // counts what has not happened yet
+			kind = map[bool]string{true: "counter", false: "gauge"}[strings.HasSuffix(m[1], "_total")]
+		}
+		var labels []string
+		for label := range strings.SplitSeq(m[3], ",") {
+			if label != "" {
+				labels = append(labels, "`"+label+"`")
+			}
+		}
+		rows[m[1]] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", m[1], kind, strings.Join(labels, ", "), strings.ReplaceAll(m[2], `\"`, `"`))
+	}
+	var text strings.Builder
+	for _, group := range metricGroups {
+		fmt.Fprintf(&text, "\n## %s\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n", group.title)
+		for _, name := range slices.Sorted(maps.Keys(rows)) {
+			if slices.ContainsFunc(group.prefixes, func(p string) bool { return strings.HasPrefix(name, "ledgerhook_"+p) }) {
+				text.WriteString(rows[name])
+				delete(rows, name)
+			}
 		}
 	}
-	listed := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`ledgerhook_[^|]+) \\|([^|]*)\\|").FindAllStringSubmatch(documented(t, "operations.md"), -1) {
-		for name := range strings.SplitSeq(row[1], ", ") {
-			listed[strings.Trim(name, "`")] = strings.NewReplacer("`", "", " ", "").Replace(row[2])
+	before, have, found := strings.Cut(documented(t, "metrics.md"), metricsBegin)
+	switch want := text.String(); {
+	case !found:
+		t.Fatal("docs/metrics.md has no line where its tables begin")
+	case *update:
+		if err := os.WriteFile("../docs/metrics.md", []byte(before+metricsBegin+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case have != want:
+		t.Error("the tables in docs/metrics.md are not those of the program: run go test ./app -run Documentation -update")
+	}
+}
+
+const metricsBegin = "<!-- metrics: written by go test ./app -run Documentation -update -->\n"
+
+func TestEveryHistogramIsClassicAndNative(t *testing.T) {
+	families, err := startAll(t).registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	histograms := 0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			h := m.GetHistogram()
+			if h == nil || !strings.HasPrefix(f.GetName(), "ledgerhook_") {
+				continue
+			}
+			// Schema 3 is the one of factor 1.1: eight buckets from one power of two to the next.
+			if histograms++; h.GetSchema() != 3 || len(h.GetBucket()) == 0 {
+				t.Errorf("%s has the schema %d and %d buckets", f.GetName(), h.GetSchema(), len(h.GetBucket()))
+			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(registered)) {
-		labels, found := listed[name]
-		if !found || labels != registered[name] {
-			t.Errorf("%s{%s} is documented as {%s} (%v)", name, registered[name], labels, found)
-		}
-		delete(listed, name)
+	if histograms < 10 {
+		t.Errorf("there are %d histograms", histograms)
 	}
-	if len(listed) > 0 || len(registered) < 30 {
-		t.Errorf("documented and not registered: %v; registered: %d", listed, len(registered))
+}
+
+// Whoever kills a process that is stopping must first give it the time that it
+// may take.
+func TestTheFilesOfDeployGiveAStopTheTimeThatItNeeds(t *testing.T) {
+	for file, setting := range map[string]*regexp.Regexp{
+		"systemd/ledgerhook.service": regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)s$`),
+	} {
+		text, err := os.ReadFile("../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := setting.FindAllStringSubmatch(string(text), -1)
+		if len(found) == 0 {
+			t.Errorf("%s gives a stop no time", file)
+		}
+		for _, f := range found {
+			if seconds, err := strconv.Atoi(f[1]); err != nil || time.Duration(seconds)*time.Second <= StopLimit {
+				t.Errorf("%s gives a stop %s s, which may take %s", file, f[1], StopLimit)
+			}
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 // endpoints are.
 func (a *App) startMonitor() {
 	drift := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_invariant_drift",
-		Help: "Deliveries created less those delivered, exhausted, cancelled and unfinished; anything but 0 is a fault."})
+		Help: "Deliveries created less those delivered, exhausted, cancelled and unfinished: such as the ledger has lost count of. Anything but 0 is a fault."})
 	a.registry.MustRegister(drift)
 	var found atomic.Int64
 	a.health.AddWarning("invariant", func(context.Context) error {
@@ -45,9 +45,12 @@ func (a *App) startMonitor() {
 	a.background("stop counting orders", func(ctx context.Context) {
 		a.every(ctx, ordersEvery, "count the orders", a.watchOrders)
 	})
-	measureRollups := a.rollupLag()
+	measureRollups, lookAtUpkeep := a.rollupLag(), a.upkeep()
 	a.background("stop measuring the rollups", func(ctx context.Context) {
 		a.every(ctx, invariantEvery, "measure the rollups", measureRollups)
+	})
+	a.background("stop looking at the database's upkeep", func(ctx context.Context) {
+		a.every(ctx, invariantEvery, "look at the database's upkeep", lookAtUpkeep)
 	})
 	endpoints := newEndpointMetrics(a.registry)
 	a.background("stop the monitor", func(ctx context.Context) {
@@ -66,6 +69,7 @@ func (a *App) startMonitor() {
 					endpoints.breaker.WithLabelValues(label, string(state)).Add(float64(p.Breakers[state]))
 				}
 				endpoints.held.WithLabelValues(label).Add(float64(p.Held))
+				endpoints.waiting.WithLabelValues(label).Add(float64(p.Waiting))
 				if !p.LastSuccess.IsZero() {
 					endpoints.lastSuccess.WithLabelValues(label).Set(float64(p.LastSuccess.Unix()))
 				}
@@ -78,7 +82,7 @@ func (a *App) startMonitor() {
 // rollupLag registers the rollups' lag and returns what measures it.
 func (a *App) rollupLag() (measure func(context.Context) error) {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_rollup_lag_seconds",
-		Help: "How far the hourly counts are behind the newest delivery; anything but 0 is a fault."})
+		Help: "How far the hourly counts, which charts show, are behind the newest delivery. Anything but 0 is a fault."})
 	a.registry.MustRegister(gauge)
 	return func(ctx context.Context) error {
 		lag, err := a.ledger.RollupLag(ctx)
@@ -89,26 +93,51 @@ func (a *App) rollupLag() (measure func(context.Context) error) {
 	}
 }
 
+// upkeep registers what hinders PostgreSQL from keeping its tables in order and
+// returns what looks at it.
+func (a *App) upkeep() (look func(context.Context) error) {
+	oldest := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_ledger_oldest_transaction_seconds",
+		Help: "For how long PostgreSQL's oldest transaction has been open: vacuum may not take rows that were replaced since. " +
+			"Transactions of other users count only if Ledgerhook's may read all statistics (pg_monitor). 0 on SQLite."})
+	dead := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_ledger_dead_rows_ratio",
+		Help: "Which share of the rows of a table that every delivery changes are dead; 0 if they are fewer than 1,000. Absent on SQLite."}, []string{"table"})
+	a.registry.MustRegister(oldest, dead)
+	return func(ctx context.Context) error {
+		u, err := a.ledger.Upkeep(ctx)
+		if err != nil {
+			return err
+		}
+		oldest.Set(u.OldestTransaction.Seconds())
+		for table, share := range u.DeadRows {
+			dead.WithLabelValues(table).Set(share)
+		}
+		return nil
+	}
+}
+
 // endpointMetrics are the endpoints group, by partner.
 type endpointMetrics struct {
-	breaker, held, lastSuccess *prometheus.GaugeVec
+	breaker, held, waiting, lastSuccess *prometheus.GaugeVec
 }
 
 func newEndpointMetrics(reg prometheus.Registerer) *endpointMetrics {
 	m := &endpointMetrics{
 		breaker: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_breaker_state",
-			Help: "Endpoints of the partner whose circuit breaker is in the state."}, []string{"partner", "state"}),
+			Help: "Endpoints of the partner whose circuit breaker is closed, open or half_open."}, []string{"partner", "state"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_held",
 			Help: "Deliveries that wait until somebody resumes or enables their endpoint."}, []string{"partner"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_waiting",
+			Help: "Deliveries that wait for room at their endpoint, for their next attempt or for somebody. Those in the queue are not among them."}, []string{"partner"}),
 		lastSuccess: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_last_success_timestamp_seconds",
-			Help: "When a delivery to any of the partner's endpoints last succeeded; absent before the first."}, []string{"partner"}),
+			Help: "When a delivery to any of the partner's endpoints last succeeded, in seconds since 1970; absent before the first."}, []string{"partner"}),
 	}
-	reg.MustRegister(m.breaker, m.held, m.lastSuccess)
+	reg.MustRegister(m.breaker, m.held, m.waiting, m.lastSuccess)
 	return m
 }
 
 func (m *endpointMetrics) reset() {
 	m.breaker.Reset()
 	m.held.Reset()
+	m.waiting.Reset()
 	m.lastSuccess.Reset()
 }

@@ -13,6 +13,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
+	"ledgerhook/ledger"
 	"ledgerhook/web"
 )
 
@@ -23,15 +24,17 @@ func (a *App) startMetrics(context.Context) error {
 	build.WithLabelValues(a.version).Set(1)
 	a.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.deliveryMetrics = delivery.NewMetrics(a.registry)
+	a.deliveryMetrics.ShowPartners(a.config.ShowsPartner)
 	a.webMetrics = web.NewMetrics(a.registry)
 	a.ingestMetrics = ingest.NewMetrics(a.registry)
+	a.ledgerMetrics = ledger.NewMetrics(a.registry)
 	a.orderMetrics, a.mail = newOrderMetrics(a.registry), newMailMetric(a.registry)
 	return nil
 }
 
 // mountObservation mounts what every role answers on its internal listener.
 func (a *App) mountObservation(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", web.Quiet(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{Registry: a.registry})))
+	mux.Handle("GET /metrics", web.Quiet(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{Registry: a.registry, EnableOpenMetrics: true})))
 	mux.Handle("GET /healthz", web.Quiet(a.health.Live()))
 	mux.Handle("GET /readyz", web.Quiet(a.health.Ready()))
 }
@@ -68,10 +71,10 @@ type queueCollector struct {
 
 func newQueueCollector(q *queue.Queue, w *delivery.Worker, slots int) *queueCollector {
 	return &queueCollector{queue: q, worker: w, slots: slots,
-		depth:    prometheus.NewDesc("ledgerhook_queue_depth", "Tasks in the queue.", []string{"queue", "state"}, nil),
+		depth:    prometheus.NewDesc("ledgerhook_queue_depth", "Tasks in Redis: pending, active, or scheduled (with those beyond their partner's share of the slots). Absent while Redis is away.", []string{"queue", "state"}, nil),
 		inFlight: prometheus.NewDesc("ledgerhook_delivery_in_flight", "Deliveries that this process is sending.", []string{"queue"}, nil),
 		total:    prometheus.NewDesc("ledgerhook_worker_slots", "Deliveries that this process can send at once.", []string{"queue"}, nil),
-		busy:     prometheus.NewDesc("ledgerhook_worker_slots_busy", "Slots in use.", []string{"queue"}, nil),
+		busy:     prometheus.NewDesc("ledgerhook_worker_slots_busy", "Slots that are in use.", []string{"queue"}, nil),
 	}
 }
 

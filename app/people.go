@@ -107,7 +107,7 @@ func (a *App) sendMail() (func(ctx context.Context, to, subject, text string) er
 // newMailMetric counts one-time codes and invitations.
 func newMailMetric(reg prometheus.Registerer) *prometheus.CounterVec {
 	mail := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_mail_total",
-		Help: "Attempts to send one-time codes and invitations, by what became of them."}, []string{"result"})
+		Help: "Attempts to send one-time codes and invitations: sent, failed (tried again) or lost."}, []string{"result"})
 	reg.MustRegister(mail)
 	for _, result := range partners.MailResults {
 		mail.WithLabelValues(string(result))

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
@@ -49,6 +51,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	keeper := &delivery.Keeper{Books: a.ledger, Claims: a.ledger, Epochs: a.ledger, Leading: a.ledger, Replays: a.ledger, Queue: a.queue,
 		Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
 	a.background("stop keeping", keeper.Run)
+	a.retention = newRetentionMetric(a.registry)
 	a.background("stop housekeeping", a.keepHouse)
 	a.startMonitor()
 	if err := a.startCanary(id); err != nil {
@@ -161,8 +164,19 @@ func (a *App) sweepTokens(ctx context.Context) error {
 // retain deletes what is past retention, and remembers why it could not.
 func (a *App) retain(ctx context.Context) error {
 	err := a.ledger.Retain(ctx, a.config.Retention)
-	a.retained.Store(&err)
+	if a.retained.Store(&err); err == nil {
+		a.retention.SetToCurrentTime()
+	}
 	return err
+}
+
+// newRetentionMetric registers when the retention last ended well.
+func newRetentionMetric(reg prometheus.Registerer) prometheus.Gauge {
+	last := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_retention_last_success_timestamp_seconds",
+		Help: "When this worker's hourly run of the retention last ended well, in seconds since 1970; before its first one, when the process began."})
+	reg.MustRegister(last)
+	last.SetToCurrentTime()
+	return last
 }
 
 // watchClock warns while nothing is ended or deleted by time.

@@ -37,6 +37,7 @@ func (c Config) check(bad map[string]string) {
 		"QUOTE_VALIDITY":                  between(c.QuoteValidity, time.Second, time.Hour),
 		"RATE_MAX_AGE":                    between(c.RateAge, time.Second, 24*time.Hour),
 		"SMTP_URL":                        c.SMTPURL == "" || isSMTP(c.SMTPURL),
+		"METRICS_PARTNERS":                arePartners(c.MetricsPartners),
 		"LOG":                             c.Log == "" || c.Log == "text" || c.Log == "json",
 		"LIMIT_PER_SECOND":                between(c.PerSecond, 1, maxLimit),
 		"LIMIT_BURST":                     between(c.Burst, 1, maxLimit),
@@ -100,6 +101,17 @@ func hasScheme(value string, schemes ...string) bool {
 		}
 	}
 	return false
+}
+
+// arePartners reports whether value could be a list of partner codes. What a
+// code may be is said where partners are made.
+func arePartners(value string) bool {
+	for code := range strings.SplitSeq(value, ",") {
+		if code = strings.TrimSpace(code); code == "" || len(code) > 64 || strings.ContainsAny(code, " \t\"") {
+			return false
+		}
+	}
+	return true
 }
 
 func isSMTP(value string) bool {

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,12 @@ const Prefix = "LEDGERHOOK_"
 const (
 	Production = "production"
 	Sandbox    = "sandbox"
+)
+
+// The values of Config.MetricsPartners that are no lists.
+const (
+	allPartners = "all"
+	noPartners  = "none"
 )
 
 // Config is the whole configuration of a process, as Load validated it.
@@ -62,9 +69,24 @@ type Config struct {
 	EmailPerMinute         int `env:"LIMIT_EMAIL_PER_MINUTE" key:"limits.emailPerMinute" envDefault:"10" want:"a whole number from 1 to 100000" about:"tokens a minute for an e-mail, and as many tries of a code"`
 	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute of a partnerCode from one address, after which more of them get 429"`
 
-	SMTPURL string   `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
-	Log     string   `env:"LOG" key:"log" want:"text or json" about:"format of the log; empty: text on a terminal, else json"`
-	URL     *url.URL `env:"URL" key:"url" envDefault:"http://127.0.0.1:8081" want:"http:// or https:// and a host, without a path" about:"internal listener that client commands reach"`
+	SMTPURL         string `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
+	MetricsPartners string `env:"METRICS_PARTNERS" key:"metrics.partners" envDefault:"all" want:"all, none, or a list of partner codes" about:"partners that have a label of their own in the metrics, 1000 at most; the others are _other"`
+
+	Log string   `env:"LOG" key:"log" want:"text or json" about:"format of the log; empty: text on a terminal, else json"`
+	URL *url.URL `env:"URL" key:"url" envDefault:"http://127.0.0.1:8081" want:"http:// or https:// and a host, without a path" about:"internal listener that client commands reach"`
+}
+
+// ShowsPartner reports whether a partner has a label of its own in the metrics.
+func (c Config) ShowsPartner(code string) bool {
+	if c.MetricsPartners == allPartners {
+		return true
+	}
+	for one := range strings.SplitSeq(c.MetricsPartners, ",") {
+		if strings.TrimSpace(one) == code {
+			return c.MetricsPartners != noPartners
+		}
+	}
+	return false
 }
 
 // Embedded reports whether the database or the queue lives inside the process.

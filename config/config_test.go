@@ -84,6 +84,7 @@ retention: 48h
 smtpUrl: smtp://mail:25
 orders: {expiry: 10m, quoteValidity: 30s, rateMaxAge: 1h}
 limits: {perSecond: 1, burst: 2, createPerSecond: 3, createBurst: 4, emailPerMinute: 5, badSignaturesPerMinute: 6}
+metrics: {partners: [acme, bolt]}
 log: json
 url: https://gateway:8081
 `)
@@ -94,7 +95,7 @@ url: https://gateway:8081
 		MasterKey: bytes.Repeat([]byte{7}, 32), Token: "01234567890123456789012345678901", AdminPassword: "pass: word",
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		Retry:      []time.Duration{time.Second, 2 * time.Second}, Timeout: 3 * time.Second,
-		Concurrency: 10, Retention: 48 * time.Hour, SMTPURL: "smtp://mail:25", Log: "json",
+		Concurrency: 10, Retention: 48 * time.Hour, SMTPURL: "smtp://mail:25", Log: "json", MetricsPartners: "acme,bolt",
 		OrderExpiry: 10 * time.Minute, QuoteValidity: 30 * time.Second, RateAge: time.Hour,
 		PerSecond: 1, Burst: 2, CreatePerSecond: 3, CreateBurst: 4, EmailPerMinute: 5, BadSignaturesPerMinute: 6,
 		PublicURL: cfg.PublicURL, URL: cfg.URL,
@@ -234,6 +235,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"e-mails", "", "LEDGERHOOK_LIMIT_EMAIL_PER_MINUTE=0", "LEDGERHOOK_LIMIT_EMAIL_PER_MINUTE (limits.emailPerMinute): must be a whole number"},
 		{"bad signatures", "", "LEDGERHOOK_LIMIT_BAD_SIGNATURES_PER_MINUTE=0", "LEDGERHOOK_LIMIT_BAD_SIGNATURES_PER_MINUTE (limits.badSignaturesPerMinute): must be a whole number"},
 		{"misspelt limit", "limits: {perMinute: 1}", "", `c.yaml:1: there is no key "limits.perMinute"; the nearest is limits.`},
+		{"partners of metrics", "metrics: {partners: [acme, '']}", "", "LEDGERHOOK_METRICS_PARTNERS (metrics.partners): must be all, none, or a list of partner codes"},
 		{"log", "", "LEDGERHOOK_LOG=xml", `must be text or json, not "xml"`},
 		{"client URL", "", "LEDGERHOOK_URL=localhost:8081", "LEDGERHOOK_URL (url): must be http:// or https://"},
 		{"missing secret file", "", "LEDGERHOOK_TOKEN_FILE=/nowhere/token", "LEDGERHOOK_TOKEN_FILE (tokenFile): must be a readable file: open /nowhere/token"},
@@ -352,6 +354,24 @@ func TestThePublicURLComesFromTheListener(t *testing.T) {
 	} {
 		if got := load(t, "", tt.env).Public(tt.addr).String(); got != tt.want {
 			t.Errorf("%s on %v: %s, want %s", tt.env, tt.addr, got, tt.want)
+		}
+	}
+}
+
+func TestOnlyTheListedPartnersAreShown(t *testing.T) {
+	for _, tt := range []struct {
+		yaml, env string
+		want      []bool // of acme, bolt and none
+	}{
+		{"", "", []bool{true, true, true}},
+		{"", "LEDGERHOOK_METRICS_PARTNERS=none", []bool{false, false, false}},
+		{"", "LEDGERHOOK_METRICS_PARTNERS=acme, core", []bool{true, false, false}},
+		{"metrics: {partners: [bolt, none]}", "", []bool{false, true, true}},
+	} {
+		cfg := load(t, tt.yaml, tt.env)
+		got := []bool{cfg.ShowsPartner("acme"), cfg.ShowsPartner("bolt"), cfg.ShowsPartner("none")}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s%s (-want +got):\n%s", tt.yaml, tt.env, diff)
 		}
 	}
 }

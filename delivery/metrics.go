@@ -19,6 +19,7 @@ type Metrics struct {
 	firstDelay   prometheus.Histogram
 	completion   prometheus.Histogram
 	finished     *prometheus.CounterVec
+	failures     *prometheus.CounterVec // by class
 	responses    *prometheus.CounterVec
 	signing      prometheus.Histogram
 	first        *prometheus.CounterVec // by path
@@ -41,50 +42,58 @@ const (
 // NewMetrics registers the metrics with reg.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets, NativeHistogramBucketFactor: 1.1,
+			NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}
 	}
 	quick := prometheus.ExponentialBuckets(0.001, 2, 15) // 1 ms … 16 s
-	long := prometheus.ExponentialBuckets(0.005, 4, 13)  // 5 ms … 23 h
+	// Up to four days, which the default schedule of retries fits into; 5 s is
+	// what first attempts are held to.
+	long := []float64{.005, .025, .1, .5, 1, 2.5, 5, 15, 60, 300, 1800, 7200, 28800, 86400, 345600}
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_delivery_attempts_total",
-			Help: "Attempts recorded."}, []string{"partner", "outcome", "trigger"}),
+			Help: "Attempts that were recorded."}, []string{"partner", "outcome", "trigger"}),
 		duration: prometheus.NewHistogramVec(histogram("ledgerhook_delivery_attempt_duration_seconds",
 			"How long attempts took.", quick), []string{"outcome"}),
 		phases: prometheus.NewHistogramVec(histogram("ledgerhook_delivery_attempt_phase_seconds",
-			"How long the phases of attempts took.", quick), []string{"phase"}),
+			"How long the phases of attempts took: dns, connect, tls, first_byte.", quick), []string{"phase"}),
 		firstDelay: prometheus.NewHistogram(histogram("ledgerhook_delivery_first_attempt_delay_seconds",
 			"From a delivery's creation to its first attempt.", long)),
 		completion: prometheus.NewHistogram(histogram("ledgerhook_delivery_completion_seconds",
 			"From a delivery's creation to its end.", long)),
 		finished: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_finished_total",
-			Help: "Deliveries that ended with an attempt."}, []string{"partner", "result"}),
+			Help: "Deliveries that ended with an attempt: delivered or exhausted."}, []string{"partner", "result"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_delivery_failures_total",
+			Help: "Attempts that failed, by class of error; internal is a fault of ours."}, []string{"class"}),
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_delivery_responses_total",
-			Help: "Answers by status code; 0: none."}, []string{"code"}),
+			Help: "Attempts by the status code of their answer; 0: none."}, []string{"code"}),
 		signing: prometheus.NewHistogram(histogram("ledgerhook_delivery_signing_seconds",
 			"How long RSA signatures took.", prometheus.ExponentialBuckets(0.0005, 2, 12))),
 		first: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_first_attempts_total",
-			Help: "First attempts by where their tickets went: direct, to a free slot of this process, or queue."}, []string{"path"}),
+			Help: "First attempts by where their tickets went: direct, to a free slot of the process that admitted them, or to the queue."}, []string{"path"}),
 		enqueueFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_queue_enqueue_failures_total",
-			Help: "Tickets that could not be handed to the queue; the reconciler does it."}),
+			Help: "Tickets that could not be handed to the queue; the reconciler does it later."}),
 		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_reconciler_repaired_total",
-			Help: "Deliveries that the reconciler put back on their way."}, []string{"reason"}),
+			Help: "Deliveries that were brought back on their way: worker_dead, queue_emptied or ticket_lost."}, []string{"reason"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_queue_oldest_due_age_seconds",
-			Help: "For how long the longest queued delivery has waited for a worker."}, []string{"queue"}),
+			Help: "For how long the longest queued delivery has waited for a worker. The process that leads has it."}, []string{"queue"}),
 		blocked: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ssrf_blocked_total",
-			Help: "Attempts whose address may not be dialled."}, []string{"reason"}),
+			Help: "Attempts whose address may not be dialled: address, port or plain."}, []string{"reason"}),
 		certificate: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_tls_not_after_timestamp_seconds",
-			Help: "When the certificate that the partner's endpoint showed last expires."}, []string{"partner"}),
+			Help: "When the certificate that the partner's receiver showed last ends, in seconds since 1970."}, []string{"partner"}),
 		replayed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_replay_deliveries_total",
-			Help: "Items of bulk replays that became deliveries or were skipped."}, []string{"result"}),
+			Help: "Items of bulk replays that became deliveries (admitted) or were skipped."}, []string{"result"}),
 		partners: partnerLabels{seen: map[string]bool{}},
 	}
-	reg.MustRegister(m.attempts, m.duration, m.phases, m.firstDelay, m.completion, m.finished, m.responses, m.signing,
+	reg.MustRegister(m.attempts, m.duration, m.phases, m.firstDelay, m.completion, m.finished, m.failures, m.responses, m.signing,
 		m.first, m.enqueueFails, m.repaired, m.oldest, m.blocked, m.replayed, m.certificate)
 	for _, reason := range []string{"worker_dead", "queue_emptied", "ticket_lost"} {
 		m.repaired.WithLabelValues(reason)
 	}
 	for _, outcome := range []webhook.Outcome{webhook.OutcomeDelivered, webhook.OutcomeFailed, webhook.OutcomeUnknown} {
 		m.duration.WithLabelValues(string(outcome))
+	}
+	for _, class := range webhook.ErrorClasses {
+		m.failures.WithLabelValues(string(class))
 	}
 	for _, phase := range []string{"dns", "connect", "tls", "first_byte"} {
 		m.phases.WithLabelValues(phase)
@@ -105,6 +114,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 	partner := m.partners.label(job.Delivery.PartnerCode)
 	m.attempts.WithLabelValues(partner, string(a.Outcome), string(a.Trigger)).Inc()
+	if a.ErrorClass != "" {
+		m.failures.WithLabelValues(string(a.ErrorClass)).Inc()
+	}
 	if !a.TLSNotAfter.IsZero() {
 		m.certificate.WithLabelValues(partner).Set(float64(a.TLSNotAfter.Unix()))
 	}
@@ -154,24 +166,36 @@ func (m *Metrics) oldestQueued(queued []Queued, q Holder) {
 	}
 }
 
-// PartnerLabel is the label value of a partner: its code, or "_other" beyond
-// the bound.
+// ShowPartners lets only those partners have a label of their own that show
+// names; before it is called all have, up to the bound. Call it before anything
+// is counted.
+func (m *Metrics) ShowPartners(show func(code string) bool) { m.partners.show = show }
+
+// PartnerLabel is the label value of a partner: its code, or "_other" if it is
+// not to be shown or beyond the bound.
 func (m *Metrics) PartnerLabel(code string) string { return m.partners.label(code) }
 
 // partnerLabels keeps the number of label values bounded.
 type partnerLabels struct {
+	show func(code string) bool // nil: everybody
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-const maxPartnerLabels = 1000
+const (
+	maxPartnerLabels = 1000
+	otherPartners    = "_other"
+)
 
 func (p *partnerLabels) label(code string) string {
+	if p.show != nil && !p.show(code) {
+		return otherPartners
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.seen[code] {
 		if len(p.seen) >= maxPartnerLabels {
-			return "_other"
+			return otherPartners
 		}
 		p.seen[code] = true
 	}

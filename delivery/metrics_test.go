@@ -68,6 +68,7 @@ func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 		"ledgerhook_replay_deliveries_total":              "result",
 		"ledgerhook_ssrf_blocked_total":                   "reason",
 		"ledgerhook_first_attempts_total":                 "path",
+		"ledgerhook_delivery_failures_total":              "class",
 		"ledgerhook_queue_enqueue_failures_total":         "", // beyond the documented ones
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -90,6 +91,8 @@ func TestClosedLabelSetsBeginAtZero(t *testing.T) {
 		"ledgerhook_replay_deliveries_total":              {"admitted", "skipped"},
 		"ledgerhook_ssrf_blocked_total":                   {"address", "plain", "port"},
 		"ledgerhook_first_attempts_total":                 {"direct", "queue"},
+		"ledgerhook_delivery_failures_total": {"bad_ack", "blocked_address", "connect", "dns", "http_4xx", "http_5xx", "internal",
+			"protocol", "redirect", "reset", "timeout", "tls"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("series before anything happened (-want +got):\n%s", diff)
@@ -132,5 +135,46 @@ func TestAnUnknownOutcomeIsNoAnswer(t *testing.T) {
 	}
 	if got := values["ledgerhook_deliveries_finished_total"]; len(got) > 0 {
 		t.Errorf("%q is counted as finished", got)
+	}
+}
+
+func TestOnlyPartnersThatAreToBeShownHaveALabel(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg)
+	m.ShowPartners(func(code string) bool { return code == "acme" })
+	for _, code := range []string{"acme", "bolt", "core"} {
+		m.attempted(job(code), webhook.Attempt{Outcome: webhook.OutcomeDelivered, Trigger: webhook.TriggerFirst}, Verdict{State: webhook.Delivered})
+	}
+	_, values := gather(t, reg)
+	want := []string{"delivered,_other,first", "delivered,acme,first"}
+	if diff := cmp.Diff(want, values["ledgerhook_delivery_attempts_total"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAFailureIsCountedByItsClass(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg)
+	m.attempted(job("acme"), webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout, Trigger: webhook.TriggerFirst}, Verdict{State: webhook.Pending})
+	m.attempted(job("acme"), webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200, Trigger: webhook.TriggerRetry}, Verdict{State: webhook.Delivered})
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != "ledgerhook_delivery_failures_total" {
+			continue
+		}
+		for _, series := range family.GetMetric() {
+			if n := series.GetCounter().GetValue(); n > 0 {
+				counted[series.GetLabel()[0].GetValue()] = n
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]float64{"timeout": 1}, counted); diff != "" {
+		t.Errorf("failures by class (-want +got):\n%s", diff)
 	}
 }

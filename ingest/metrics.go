@@ -28,22 +28,23 @@ const unknownSource = "unknown"
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ingest_requests_total",
-			Help: "Events that were posted, by what became of them."}, []string{"source", "result"}),
+			Help: "Events that were posted, by their type and what became of them: accepted, duplicate, refused or failed."}, []string{"source", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_ingest_request_duration_seconds",
 			Help: "From a posted event to its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
-			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}, []string{"source"}),
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}, []string{"source"}),
 		lastAccepted: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_ingest_last_accepted_timestamp_seconds",
-			Help: "When the last event was accepted."}, []string{"source"}),
+			Help: "When the last event of a type was accepted, in seconds since 1970."}, []string{"source"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_created_total",
-			Help: "Deliveries that this process made."}, []string{"webhook_type", "trigger"}),
+			Help: "Deliveries that this process made: first, test, manual (one that had ended is sent again) or replay."}, []string{"webhook_type", "trigger"}),
 		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_audit_write_failures_total",
 			Help: "Entries about an export, the mailbox or a sign-in that could not be written into the audit log; what they tell of was refused."}),
 		refusalsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_ingest_refusals_dropped_total",
-			Help: "Refused and repeated events that are not kept for later."}),
+			Help: "Refused and repeated events that pages do not list: too many at once, or no ledger to keep them."}),
 	}
 	reg.MustRegister(m.requests, m.duration, m.lastAccepted, m.deliveries, m.auditFailures, m.refusalsDropped)
 	for _, t := range webhook.Catalog {
 		if t.FromInside {
+			m.duration.WithLabelValues(string(t.Type))
 			for _, result := range []string{"accepted", "duplicate", "refused", "failed"} {
 				m.requests.WithLabelValues(string(t.Type), result)
 			}

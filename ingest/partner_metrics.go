@@ -50,12 +50,12 @@ const resultOK = "ok"
 func NewPartnerMetrics(reg prometheus.Registerer) *PartnerMetrics {
 	m := &PartnerMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_partner_requests_total",
-			Help: "Requests of partners by operation and what was answered."}, []string{"operation", "result"}),
+			Help: "Requests of partners, by what was answered: ok or the error's key."}, []string{"operation", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_partner_request_duration_seconds",
 			Help: "From a partner's request to its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
-			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}, []string{"operation"}),
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}, []string{"operation"}),
 		quotes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_quotes_total",
-			Help: "Quotes that were asked for."}, []string{"result"}),
+			Help: "Quotes that were asked for, by what was answered: ok or the error's key."}, []string{"result"}),
 	}
 	reg.MustRegister(m.requests, m.duration, m.quotes)
 	for _, op := range signer.Operations {

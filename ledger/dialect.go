@@ -73,18 +73,19 @@ func (l *Ledger) openPools(config pgx.ConnConfig) {
 	if l.prepares {
 		path = newPreparing(config, l.unlimited)
 	}
-	open := func(c driver.Connector, connections int) pool {
+	open := func(c driver.Connector, query string, connections int) pool {
 		db := sql.OpenDB(c)
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
-		return pool{DB: db}
+		return pool{DB: db, took: l.metrics.query(query)}
 	}
-	both := func(connections int) view {
-		p := open(sessions, connections)
+	both := func(query string, connections int) view {
+		p := open(sessions, query, connections)
 		return view{p, p}
 	}
-	l.write, l.read = open(path, pathConnections), open(sessions, readConnections)
-	l.pools = pools{pages: both(pagesConnections), door: both(doorConnections), partners: both(partnersConnections), lease: open(sessions, 1)}
+	l.write, l.read = open(path, queryBackground, pathConnections), open(sessions, queryBackground, readConnections)
+	l.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
+		partners: both(queryPartners, partnersConnections), lease: open(sessions, queryLease, 1)}
 }
 
 func (l *Ledger) openSQLite(dir string) error {
@@ -118,19 +119,20 @@ func (l *Ledger) openSQLite(dir string) error {
 		return err
 	}
 	write.SetMaxOpenConns(1)
-	l.write = pool{DB: write}
-	reading := func(connections int) pool {
+	l.write = pool{DB: write, took: l.metrics.query(queryBackground)}
+	reading := func(query string, connections int) pool {
 		read, opened := sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common)
 		if err = errors.Join(err, opened); opened == nil {
 			read.SetMaxOpenConns(connections)
 		}
-		return pool{DB: read}
+		return pool{DB: read, took: l.metrics.query(query)}
 	}
-	both := func(connections int) view {
-		return view{pool{DB: write, turn: make(chan struct{}, 1)}, reading(connections)}
+	both := func(query string, connections int) view {
+		return view{pool{DB: write, turn: make(chan struct{}, 1), took: l.metrics.query(query)}, reading(query, connections)}
 	}
-	l.read = reading(readConnections)
-	l.pools = pools{pages: both(pagesConnections), door: both(doorConnections), partners: both(partnersConnections), lease: pool{DB: write}}
+	l.read = reading(queryBackground, readConnections)
+	l.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
+		partners: both(queryPartners, partnersConnections), lease: pool{DB: write, took: l.metrics.query(queryLease)}}
 	return err
 }
 
@@ -194,7 +196,7 @@ func (l *Ledger) inBatch(ctx context.Context, do func(tx querier) error) error {
 		}
 		return l.broken(err)
 	}
-	return l.inTx(ctx, func(tx querier) error { return do(l.batched(tx)) })
+	return l.broken(l.write.unmeasured().inTx(ctx, func(tx querier) error { return do(l.batched(tx)) }))
 }
 
 // batched is tx as a batch, with its long statements, uses it.

@@ -429,22 +429,23 @@ func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, er
 type PartnerWindows struct {
 	PartnerCode string
 	Breakers    map[webhook.BreakerState]int // endpoints by state
-	Held        int64                        // deliveries that wait until somebody acts
+	Waiting     int64                        // deliveries that wait: for room, their next attempt, or somebody
+	Held        int64                        // those of them that wait until somebody acts
 	LastSuccess time.Time                    // the newest of any of the endpoints; zero: none ever had one
 }
 
 // PartnerWindows sums up the windows of all partners with endpoints.
 func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, err error) {
-	t := new(text).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
+	t := new(text).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
 		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
 	err = t.query(ctx, l.read, func(rows row) error {
 		var code string
 		var state webhook.BreakerState
 		var n int
-		var held int64
+		var waiting, held int64
 		var last time.Time
-		if err := rows.Scan(&code, &state, &n, &held, timeColumn{&last}); err != nil {
+		if err := rows.Scan(&code, &state, &n, &waiting, &held, timeColumn{&last}); err != nil {
 			return err
 		}
 		if len(found) == 0 || found[len(found)-1].PartnerCode != code {
@@ -452,6 +453,7 @@ func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, er
 		}
 		p := &found[len(found)-1]
 		p.Breakers[state] += n
+		p.Waiting += waiting
 		p.Held += held
 		if last.After(p.LastSuccess) {
 			p.LastSuccess = last

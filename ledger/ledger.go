@@ -41,6 +41,7 @@ type Ledger struct {
 	slot            int // of the rollups
 
 	unlimited bool // transactions last as long as they take
+	metrics   *Metrics
 
 	horizon *horizon
 	days    *days
@@ -73,6 +74,8 @@ type Options struct {
 	// one type and trigger, after their commit. It must not block. Nil: nobody
 	// listens.
 	DeliveriesMade func(t webhook.Type, trigger webhook.Trigger, n int)
+	// Metrics counts what this ledger does; nil: nothing does.
+	Metrics *Metrics
 	// OrderMoved is told of each order that this process made (from is empty)
 	// and of each change of a status, after the commit. It must not block.
 	// Nil: nobody listens.
@@ -104,11 +107,14 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if l.orderMoved = o.OrderMoved; l.orderMoved == nil {
 		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
-	l.writer = startWriter(l, l.slot, admitted)
-	l.claims, l.records = l.writer, l.writer
-	if !l.Embedded() {
-		l.claims, l.records = startWriter(l, l.slot+1, admitted), startWriter(l, l.slot+2, admitted)
+	if l.Embedded() {
+		l.writer = startWriter(l, l.slot, queryWriter, admitted)
+		l.claims, l.records = l.writer, l.writer
+	} else {
+		l.writer = startWriter(l, l.slot, queryEvents, admitted)
+		l.claims, l.records = startWriter(l, l.slot+1, queryClaims, admitted), startWriter(l, l.slot+2, queryRecords, admitted)
 	}
+	l.metrics.watch(l)
 	return l, nil
 }
 
@@ -127,7 +133,7 @@ const (
 
 // connect opens the database without looking at what it holds.
 func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, unlock: func() error { return nil }}
+	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, metrics: o.Metrics, unlock: func() error { return nil }}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // pool is a group of connections that certain callers share, so that however
@@ -18,6 +20,7 @@ type pool struct {
 	// thousand sign-ins at most one stands before an event. Nil: the pool has
 	// connections of its own.
 	turn chan struct{}
+	took prometheus.Observer // how long each query took; nil: nobody asks
 }
 
 // pools are a process's groups of connections. The delivery path has the
@@ -56,6 +59,12 @@ func (l *Ledger) over(v view) *Ledger {
 	return &same
 }
 
+// unmeasured is p for who measures by itself.
+func (p pool) unmeasured() pool {
+	p.took = nil
+	return p
+}
+
 // ExecContext runs a statement in a transaction of its own.
 func (p pool) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
 	err = p.inTx(ctx, func(tx querier) error {
@@ -67,11 +76,13 @@ func (p pool) ExecContext(ctx context.Context, query string, args ...any) (resul
 
 // QueryContext implements querier.
 func (p pool) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
+	defer since(p.took, time.Now())
 	return found(p.DB.QueryContext(ctx, query, args...))
 }
 
 // QueryRowContext implements querier.
 func (p pool) QueryRowContext(ctx context.Context, query string, args ...any) row {
+	defer since(p.took, time.Now())
 	return p.DB.QueryRowContext(ctx, query, args...)
 }
 
@@ -98,6 +109,7 @@ func found(r *sql.Rows, err error) (rows, error) {
 // inTx runs do in one transaction, and once more on another connection if the
 // first one broke off before it can have been committed.
 func (p pool) inTx(ctx context.Context, do func(querier) error) error {
+	defer since(p.took, time.Now())
 	if p.turn != nil {
 		select {
 		case p.turn <- struct{}{}:

@@ -51,6 +51,6 @@ func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto stri
 // deleteQuotes deletes the quotes that were made before a time. An order keeps
 // all that its quote said.
 func (l *Ledger) deleteQuotes(ctx context.Context, before time.Time) error {
-	return l.deleteInSteps(ctx, "DELETE FROM quotes WHERE id IN (SELECT id FROM quotes WHERE id < $1 LIMIT $2)",
+	return l.retire(ctx, "quotes", "DELETE FROM quotes WHERE id IN (SELECT id FROM quotes WHERE id < $1 LIMIT $2)",
 		webhook.TimeBound(orders.QuotePrefix, before))
 }

@@ -182,6 +182,6 @@ func (l *Ledger) SeenDelivery(ctx context.Context, s Scope, id string) (FoundDel
 
 // deleteRefusals forgets refusals older than cutoff.
 func (l *Ledger) deleteRefusals(ctx context.Context, cutoff time.Time) error {
-	return l.deleteInSteps(ctx, "DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE id < $1 ORDER BY id LIMIT $2)",
+	return l.retire(ctx, "refusals", "DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE id < $1 ORDER BY id LIMIT $2)",
 		webhook.TimeBound(webhook.RefusalPrefix, cutoff))
 }

@@ -109,7 +109,7 @@ func (l *Ledger) retainReplays(ctx context.Context, cutoff time.Time) error {
 		return l.broken(err)
 	}
 	// Also the lists of those that were never started because the process died.
-	return l.deleteInSteps(ctx, `DELETE FROM replay_items WHERE (replay_id, position) IN (SELECT i.replay_id, i.position
+	return l.retire(ctx, "replay_items", `DELETE FROM replay_items WHERE (replay_id, position) IN (SELECT i.replay_id, i.position
 		FROM replay_items i LEFT JOIN replays r ON r.id = i.replay_id WHERE i.replay_id < $1 AND r.id IS NULL LIMIT $2)`,
 		webhook.TimeBound(webhook.ReplayPrefix, cutoff))
 }

@@ -173,7 +173,13 @@ func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.
 // could wait in a circle for one that takes a second.
 func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 	for _, p := range partitioned {
-		err := l.inTx(ctx, func(tx querier) error {
+		name, dropped := p.table+"_"+day.Format(dayFormat), false
+		rows, err := l.estimate(ctx, name)
+		if err != nil {
+			return err
+		}
+		err = l.inTx(ctx, func(tx querier) error {
+			dropped = false
 			// The parent first, as everybody else does; a drop takes it anyway.
 			if _, err := tx.ExecContext(ctx, lockPartitions+"LOCK TABLE ONLY "+p.table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 				return err
@@ -182,14 +188,25 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 			if err != nil || inUse {
 				return err
 			}
-			_, err = tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+p.table+"_"+day.Format(dayFormat))
+			_, err = tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+name)
+			dropped = err == nil
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("drop %s: %w", p.table, err)
 		}
+		if dropped {
+			l.metrics.deleted(p.table, rows)
+		}
 	}
 	return nil
+}
+
+// estimate is how many rows PostgreSQL thinks that a table has: to count them
+// would read them all. 0 if it has never looked, or there is no such table.
+func (l *Ledger) estimate(ctx context.Context, table string) (rows int64, err error) {
+	err = l.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(CAST(GREATEST(reltuples, 0) AS BIGINT)), 0) FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&rows)
+	return rows, l.broken(err)
 }
 
 // refersTo reports whether something unfinished is of the day, or repeats an
@@ -219,7 +236,7 @@ func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time, suffix string)
 			AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.outcome = 'admitted' AND i.new_id = a.id)`, deliveries},
 		{"events", "id", `id < $1 AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event_id = a.id)`, events},
 	} {
-		err := l.deleteInSteps(ctx, fmt.Sprintf("DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s a WHERE %[3]s LIMIT $2)",
+		err := l.retire(ctx, step.table, fmt.Sprintf("DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s a WHERE %[3]s LIMIT $2)",
 			step.table+suffix, step.key, step.old), step.bound)
 		if err != nil {
 			return fmt.Errorf("delete old %s: %w", step.table, err)
@@ -230,7 +247,7 @@ func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time, suffix string)
 
 // deleteKeys forgets idempotency keys of before.
 func (l *Ledger) deleteKeys(ctx context.Context, before time.Time) error {
-	return l.deleteInSteps(ctx, `DELETE FROM idempotency_keys WHERE (partner_code, key) IN
+	return l.retire(ctx, "idempotency_keys", `DELETE FROM idempotency_keys WHERE (partner_code, key) IN
 		(SELECT partner_code, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, micros(before))
 }
 
@@ -256,6 +273,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 			if err := l.inTx(ctx, func(tx querier) error { _, err := t.exec(ctx, l.batched(tx)); return err }); err != nil {
 				return err
 			}
+			l.metrics.deleted("objects", int64(len(some)))
 		}
 		if len(old) < objectsAtOnce {
 			return nil
@@ -263,14 +281,27 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	}
 }
 
+// retire is deleteInSteps for what retention deletes from table.
+func (l *Ledger) retire(ctx context.Context, table, query string, bound any) error {
+	return l.inSteps(ctx, query, bound, func(rows int64) { l.metrics.deleted(table, rows) })
+}
+
 func (l *Ledger) deleteInSteps(ctx context.Context, query string, bound any) error {
+	return l.inSteps(ctx, query, bound, func(int64) {})
+}
+
+func (l *Ledger) inSteps(ctx context.Context, query string, bound any, changed func(rows int64)) error {
 	for {
 		result, err := l.write.ExecContext(ctx, query, bound, deleteRows)
 		if err != nil {
 			return l.broken(err)
 		}
-		if n, err := result.RowsAffected(); err != nil || n < deleteRows {
+		n, err := result.RowsAffected()
+		if err != nil {
 			return err
+		}
+		if changed(n); n < deleteRows {
+			return nil
 		}
 	}
 }

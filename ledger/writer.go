@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -50,6 +52,7 @@ type alterOp struct {
 type writer struct {
 	ledger   *Ledger
 	slot     int // of the rollups, so that writers do not wait for each other's rows
+	took     prometheus.Observer
 	queue    chan *operation
 	admitted func([]delivery.Ticket)
 	began    atomic.Pointer[time.Time] // the transaction that is under way; nil: none
@@ -60,9 +63,9 @@ type writer struct {
 	finished chan struct{}
 }
 
-func startWriter(l *Ledger, slot int, admitted func([]delivery.Ticket)) *writer {
+func startWriter(l *Ledger, slot int, query string, admitted func([]delivery.Ticket)) *writer {
 	w := &writer{
-		ledger: l, slot: slot, queue: make(chan *operation, maxBatch), admitted: admitted,
+		ledger: l, slot: slot, took: l.metrics.query(query), queue: make(chan *operation, maxBatch), admitted: admitted,
 		stopping: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go w.run()
@@ -243,6 +246,7 @@ func (w *writer) transact(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	now := time.Now()
+	defer since(w.took, now)
 	w.began.Store(&now)
 	defer w.began.Store(nil) // before anybody is answered
 	var b *batch
@@ -264,6 +268,7 @@ func (w *writer) transact(ops []*operation) error {
 		}
 		return err
 	}
+	w.ledger.metrics.committed(len(ops))
 	for _, do := range b.committed {
 		do()
 	}

@@ -21,11 +21,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ledgerhook_http_requests_total",
-			Help: "HTTP requests served, by route pattern, method and status code.",
+			Help: "HTTP requests served, by route, method and status code.",
 		}, []string{"handler", "method", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                            "ledgerhook_http_request_duration_seconds",
-			Help:                            "Time to serve an HTTP request, by route pattern.",
+			Help:                            "Time to serve an HTTP request, by route.",
 			Buckets:                         []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 			NativeHistogramBucketFactor:     1.1,
 			NativeHistogramMaxBucketNumber:  100,
@@ -33,7 +33,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"handler"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ledgerhook_auth_failures_total",
-			Help: "Refused credentials, by surface and reason.",
+			Help: "Refused credentials, and sign-ins that were refused for another reason: disabled, locked, or crowd (too many at once).",
 		}, []string{"surface", "reason"}),
 	}
 	r.MustRegister(m.requests, m.duration, m.refused)
