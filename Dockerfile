@@ -1,11 +1,14 @@
 # docker build --build-arg VERSION="$(git describe --tags --always)" -t ledgerhook .
-FROM golang:1.26-bookworm AS build
+#
+# For another kind of machine: docker buildx build --platform linux/amd64,linux/arm64 … It is compiled where the build
+# runs, for the machine that it is meant for.
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG VERSION=dev
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ledgerhook ./cmd/ledgerhook
+ARG VERSION=dev TARGETOS TARGETARCH
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ledgerhook ./cmd/ledgerhook
 # What an empty image lacks: a directory for temporary files, authorities to trust, time zones.
 RUN install -d -m 1777 /image/tmp \
  && install -D -m 0644 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
@@ -13,8 +16,12 @@ RUN install -d -m 1777 /image/tmp \
  && install -d -m 0700 /data
 
 FROM scratch
+ARG VERSION=dev
+LABEL org.opencontainers.image.title="Ledgerhook" \
+      org.opencontainers.image.description="A webhook gateway that never loses an event" \
+      org.opencontainers.image.version="${VERSION}"
 COPY --from=build /image/ /
-# A new volume takes its owner from here.
+# A new volume takes its owner from here. Nothing else is written to but /tmp: the root may be read-only.
 COPY --from=build --chown=65532:65532 /data /data
 ENV LEDGERHOOK_DATA_DIR=/data \
     LEDGERHOOK_LISTEN=0.0.0.0:8080 \

@@ -153,6 +153,7 @@ func TestEveryHistogramIsClassicAndNative(t *testing.T) {
 func TestTheFilesOfDeployGiveAStopTheTimeThatItNeeds(t *testing.T) {
 	for file, setting := range map[string]*regexp.Regexp{
 		"systemd/ledgerhook.service": regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)s$`),
+		"compose.yml":                regexp.MustCompile(`(?m)^  stop_grace_period: (\d+)s$`),
 	} {
 		text, err := os.ReadFile("../deploy/" + file)
 		if err != nil {
