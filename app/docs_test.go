@@ -152,8 +152,11 @@ func TestEveryHistogramIsClassicAndNative(t *testing.T) {
 // may take.
 func TestTheFilesOfDeployGiveAStopTheTimeThatItNeeds(t *testing.T) {
 	for file, setting := range map[string]*regexp.Regexp{
-		"systemd/ledgerhook.service": regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)s$`),
-		"compose.yml":                regexp.MustCompile(`(?m)^  stop_grace_period: (\d+)s$`),
+		"systemd/ledgerhook.service":     regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)s$`),
+		"compose.yml":                    regexp.MustCompile(`(?m)^  stop_grace_period: (\d+)s$`),
+		"kubernetes/base/api.yaml":       regexp.MustCompile(`(?m)^      terminationGracePeriodSeconds: (\d+)$`),
+		"kubernetes/base/worker.yaml":    regexp.MustCompile(`(?m)^      terminationGracePeriodSeconds: (\d+)$`),
+		"kubernetes/base/dashboard.yaml": regexp.MustCompile(`(?m)^      terminationGracePeriodSeconds: (\d+)$`),
 	} {
 		text, err := os.ReadFile("../deploy/" + file)
 		if err != nil {
