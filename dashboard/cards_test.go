@@ -33,14 +33,6 @@ func TestACardNumberInAReasonIsMasked(t *testing.T) {
 			}
 		}
 	})
-	for value, want := range map[string]string{
-		"4111111111111111": `"************1111"`,
-		strings.Repeat("x ", 93) + "4111111111111111": `"` + strings.Repeat("x ", 93) + "************1…", // the cut is within it
-	} {
-		if d := diffPayloads("", []byte(`{"a":"x"}`), []byte(`{"a":"`+value+`"}`)); d.Rows[0].Is != want {
-			t.Errorf("a difference shows %s, want %s", d.Rows[0].Is, want)
-		}
-	}
 }
 
 // The same holds for what is written of an endpoint, also where its partner

@@ -69,24 +69,6 @@ func TestTheScaleEndsAtARoundNumber(t *testing.T) {
 	}
 }
 
-func TestFiguresInWords(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0 ms", 9400 * time.Millisecond: "9.4 s", 192 * time.Second: "3 m 12 s", 2 * time.Minute: "2 m", 26 * time.Hour: "1 d 2 h", -5 * time.Second: "−5 s",
-	} {
-		if got := formatDuration(d); got != want {
-			t.Errorf("%d: %q, want %q", d, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 48_200: "48,200", -1234567: "−1,234,567"} {
-		if got := formatNumber(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
-	if got := formatBytes(16 << 10); got != "16 KiB" {
-		t.Error(got)
-	}
-}
-
 func TestManyAttemptsFitIntoAPage(t *testing.T) {
 	marks := []mark{{At: hour}}
 	for i := range 14 {

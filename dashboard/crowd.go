@@ -73,7 +73,7 @@ func (s *surface) spare(ctx context.Context, q *request) (wait time.Duration, ok
 
 // knows reports whether the request's session was somebody's a moment ago.
 func (s *surface) knows(q *request) bool {
-	last, ok := s.memory.get(keyOf[identity](q.sessionKey))
+	last, ok := s.Memory.get(keyOf[identity](q.sessionKey))
 	return ok && last.value.(identity).found && q.Now.Sub(last.at) < staleSession
 }
 

@@ -207,16 +207,13 @@ func TestASessionIsRefusedForAWhileOrUntilThereIsRoom(t *testing.T) {
 
 // What a refusal costs, and what it would cost as a page.
 func BenchmarkARefusedSignIn(b *testing.B) {
-	d := &Dashboard{memory: newMemory(), crowds: web.NewLimiter(nil), hub: newHub(slog.New(slog.DiscardHandler)), portalDoor: newDoor(), Options: Options{Log: slog.New(slog.DiscardHandler)}}
+	d := &Dashboard{Memory: newMemory(), crowds: web.NewLimiter(nil), hub: newHub(slog.New(slog.DiscardHandler)), portalDoor: newDoor(), Options: Options{Log: slog.New(slog.DiscardHandler)}}
 	var err error
 	if d.assets, err = loadAssets(); err != nil {
 		b.Fatal(err)
 	}
-	if d.pages, err = loadPages(); err != nil {
-		b.Fatal(err)
-	}
 	d.portalDoor.remember("address 192.0.2.1", time.Now(), time.Hour)
-	handler := web.Observe(d.Log, nil, d.Portal())
+	handler := web.Observe(d.Log, nil, newSurface(d, portalSurface, nil).Handler())
 	for _, short := range []bool{false, true} {
 		name := map[bool]string{false: "page", true: "short"}[short]
 		b.Run(name, func(b *testing.B) {

@@ -90,11 +90,10 @@ type Setting struct {
 // Dashboard holds both surfaces. It is safe for concurrent use.
 type Dashboard struct {
 	Options
-	pages   *pages
 	assets  *assets
-	memory  *memory
+	Memory  *memory
 	hub     *hub
-	mailbox *partners.Mailbox
+	Mailbox *partners.Mailbox
 	checks  *web.Limiter // of signatures in the portal, by partner
 	invited *web.Limiter // of links that are opened, by address
 	crowds  *web.Limiter // of requests, see crowd.go
@@ -114,7 +113,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.Limiter == nil {
 		o.Limiter = web.NewLimiter(nil)
 	}
-	d := &Dashboard{Options: o, memory: newMemory(), hub: newHub(o.Log), mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
+	d := &Dashboard{Options: o, Memory: newMemory(), hub: newHub(o.Log), Mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
 	err := locale.Load()
 	if err != nil {
 		return nil, fmt.Errorf("read the translations of the pages: %w", err)
@@ -122,23 +121,12 @@ func New(o Options) (*Dashboard, error) {
 	if d.assets, err = loadAssets(); err != nil {
 		return nil, fmt.Errorf("load the pages' assets: %w", err)
 	}
-	if d.pages, err = loadPages(); err != nil {
-		return nil, fmt.Errorf("find the pages' templates: %w", err)
-	}
 	return d, nil
 }
 
 // Ops serves /ops and what lies below it. It belongs on the internal listener
 // alone.
-func (d *Dashboard) Ops() http.Handler {
-	s := &surface{Dashboard: d, name: opsSurface, base: "/ops", groups: opsNavigation}
-	s.routes = s.opsRoutes()
-	return s.handler()
-}
+func (d *Dashboard) Ops() http.Handler { return newOps(d).Handler() }
 
 // Portal serves /portal and what lies below it.
-func (d *Dashboard) Portal() http.Handler {
-	s := &surface{Dashboard: d, name: portalSurface, base: "/portal", groups: portalNavigation}
-	s.routes = s.portalRoutes()
-	return s.handler()
-}
+func (d *Dashboard) Portal() http.Handler { return newPortal(d).Handler() }

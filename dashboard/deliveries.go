@@ -68,14 +68,6 @@ func (s *surface) deliveryRoutes() []route {
 	}
 }
 
-// scope is what who asks may see.
-func (q *request) scope() ledger.Scope {
-	if q.surface.name == opsSurface {
-		return ledger.Everything()
-	}
-	return ledger.Only(q.User.PartnerCode)
-}
-
 func (q *request) deliveryRow(d ledger.FoundDelivery) deliveryRow {
 	row := deliveryRow{FoundDelivery: d, State: stateOf(d.Shown(d.Window)), Result: resultWords(q.T, d.Last), Waiting: waitingOf(q.T, d, q.Now)}
 	if delay, ok := d.FirstDelay(); ok {
@@ -146,7 +138,7 @@ func (s *surface) deliveriesPage(w http.ResponseWriter, r *http.Request, q *requ
 	if cursor == "" && slices.ContainsFunc(v.Tabs, func(t tab) bool { return t.Current }) {
 		name = "deliveries/" + q.Locale + "/" + search.Scope.Partner() + "/" + typed
 	}
-	page := recall(r.Context(), s.memory, name, func(ctx context.Context) (p searchedPage, err error) {
+	page := recall(r.Context(), s.Memory, name, func(ctx context.Context) (p searchedPage, err error) {
 		p.DeliveryPage, err = s.Ledger.SearchDeliveries(ctx, search)
 		for _, d := range p.Items {
 			p.rows = append(p.rows, q.deliveryRow(d))
@@ -232,14 +224,6 @@ func (q *request) deliveryFilters(typed string) []field {
 		fields = append([]field{text("partner", q.T("Partner"), "")}, fields...)
 	}
 	return fields
-}
-
-func plain[T ~string](values []T) []string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = string(v)
-	}
-	return texts
 }
 
 // deliveriesLive tells a list how many deliveries of its search are newer than

@@ -87,19 +87,19 @@ func (s *surface) deliveryPage(w http.ResponseWriter, r *http.Request, q *reques
 	key := q.scope().Partner() + "/" + d.ID
 	together(
 		func() {
-			v.Event = recall(ctx, s.memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
+			v.Event = recall(ctx, s.Memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
 				e, all, err := s.Ledger.SeenEvent(ctx, q.scope(), d.EventID)
 				return seenEvent{e, all}, ignoreNotFound(err)
 			})
 		},
 		func() {
-			v.History = recall(ctx, s.memory, "delivery/history/"+key, func(ctx context.Context) ([]activityRow, error) {
+			v.History = recall(ctx, s.Memory, "delivery/history/"+key, func(ctx context.Context) ([]activityRow, error) {
 				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
 				return q.activityRows(found), err
 			})
 		},
 		func() {
-			v.Diff = recall(ctx, s.memory, "delivery/diff/"+key, func(ctx context.Context) (payloadDiff, error) { return s.diffWithLast(ctx, q, d) })
+			v.Diff = recall(ctx, s.Memory, "delivery/diff/"+key, func(ctx context.Context) (payloadDiff, error) { return s.diffWithLast(ctx, q, d) })
 		},
 		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
 	)

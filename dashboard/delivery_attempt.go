@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"ledgerhook/dashboard/locale"
@@ -104,51 +103,21 @@ func bodyOf(body []byte) answerBody {
 	return answerBody{Text: printable([]byte(webhook.MaskCards(string(body)))), Bytes: int64(len(body))}
 }
 
-// printable is a text that shows what it holds: control characters and those
-// that turn the direction of writing around are made visible.
-func printable(text []byte) string {
-	shown := make([]rune, 0, len(text))
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		text = text[size:]
-		switch {
-		case r == '\n' || r == '\t':
-		case r < 32:
-			r += 0x2400
-		case r == 127:
-			r = 0x2421
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			r = utf8.RuneError
-		}
-		shown = append(shown, r)
-	}
-	return string(shown)
-}
-
 // phaseNames are the parts of an attempt in the order they happen.
 var phaseNames = []string{locale.Text("name lookup"), locale.Text("connection"), locale.Text("TLS"), locale.Text("waiting for the answer"), locale.Text("the rest")}
 
 // phaseChart draws where an attempt's time went.
 func (q *request) phaseChart(p webhook.Phases) chart {
 	rest := max(0, p.Total-p.DNS-p.Connect-p.TLS-p.FirstByte)
-	parts := []time.Duration{p.DNS, p.Connect, p.TLS, p.FirstByte, rest}
 	c := chart{Title: q.T("Where the time went"), Head: []string{q.T("Phase"), q.T("Took")}}
-	var s svg
-	const width, height = 720.0, 14.0
-	s.open("phases", width, height, c.Title)
-	x, total := 0.0, max(p.Total, p.DNS+p.Connect+p.TLS+p.FirstByte, 1)
-	for i, part := range parts {
+	var phases []phase
+	for i, took := range []time.Duration{p.DNS, p.Connect, p.TLS, p.FirstByte, rest} {
 		name := q.T(phaseNames[i])
-		c.Rows = append(c.Rows, []string{name, formatDuration(part)})
-		c.Legend = append(c.Legend, series{name + " " + formatDuration(part), "phase-" + strconv.Itoa(i)})
-		if part <= 0 {
-			continue
-		}
-		w := width * float64(part) / float64(total)
-		s.f(`<rect class="phase-%v" x="%v" y="0" width="%v" height="%v"><title>%v</title></rect>`, i, x, max(1.5, w), height, name+" "+formatDuration(part))
-		x += w
+		phases = append(phases, phase{name, took})
+		c.Rows = append(c.Rows, []string{name, formatDuration(took)})
+		c.Legend = append(c.Legend, series{name + " " + formatDuration(took), "phase-" + strconv.Itoa(i)})
 	}
-	c.SVG = s.close()
+	c.SVG = phaseBar(c.Title, phases, p.Total)
 	return c
 }
 

@@ -53,7 +53,7 @@ func (s *surface) eventsPage(w http.ResponseWriter, r *http.Request, q *request)
 		v.Problem = q.queryProblem(err)
 		return q.renderStatus(w, r, http.StatusBadRequest, "events", v)
 	}
-	v.Events = recallList(r.Context(), s.memory, "events/"+typed.Encode(), func(ctx context.Context) ([]ledger.SentEvent, string, error) {
+	v.Events = recallList(r.Context(), s.Memory, "events/"+typed.Encode(), func(ctx context.Context) ([]ledger.SentEvent, string, error) {
 		return s.Ledger.SentEvents(ctx, search)
 	})
 	v.Pager = pagerOf(r.URL, v.Events.Value.next)
@@ -79,9 +79,9 @@ type eventView struct {
 func (eventView) Shown(d delivery.Placed) pill { return stateOf(d.Shown(d.Window)) }
 
 func (s *surface) eventPage(w http.ResponseWriter, r *http.Request, q *request) error {
-	e, deliveries, err := s.Ledger.SeenEvent(r.Context(), q.scope(), r.PathValue("id"))
+	e, made, err := s.Ledger.SeenEvent(r.Context(), q.scope(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return q.render(w, r, "event", eventView{e, indent(e.Data), deliveries})
+	return q.render(w, r, "event", eventView{e, indent(e.Data), made})
 }

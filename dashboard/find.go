@@ -54,21 +54,11 @@ func (s *surface) hitAt(h ledger.Hit) string {
 	case ledger.HitReference:
 		return search("ref")
 	case ledger.HitPartner:
-		return s.pageIf("/partners/", id)
+		return s.PageIf("/partners/", id)
 	case ledger.HitOrder:
-		return s.pageIf("/orders/", id)
+		return s.PageIf("/orders/", id)
 	case ledger.HitReplay:
-		return s.pageIf("/replays/", id)
-	}
-	return ""
-}
-
-// pageIf is a page if the surface has pages of its kind.
-func (s *surface) pageIf(kind, id string) string {
-	for _, rt := range s.routes {
-		if strings.HasPrefix(rt.pattern, "GET "+s.base+kind+"{") {
-			return s.base + kind + id
-		}
+		return s.PageIf("/replays/", id)
 	}
 	return ""
 }

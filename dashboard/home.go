@@ -58,20 +58,20 @@ func (s *surface) opsHome(w http.ResponseWriter, r *http.Request, q *request) er
 	}
 	var v overviewView
 	together(
-		func() { e.Situation = recall(ctx, s.memory, "home/situation", s.Ledger.Situation) },
-		func() { e.Workers = recall(ctx, s.memory, "system/workers", s.Ledger.Workers) },
-		func() { e.Partners = recall(ctx, s.memory, "home/partners", s.Ledger.FailingPartners) },
-		func() { e.Conflicts = recall(ctx, s.memory, "home/conflicts", s.Ledger.OpenConflicts) },
-		func() { e.Stores = recall(ctx, s.memory, "system/stores", s.stores) },
-		func() { e.Rates = recall(ctx, s.memory, "rates", s.Ledger.Rates) },
-		func() { e.Hosts = recall(ctx, s.memory, "home/hosts", s.Ledger.FailingHosts) },
+		func() { e.Situation = recall(ctx, s.Memory, "home/situation", s.Ledger.Situation) },
+		func() { e.Workers = recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
+		func() { e.Partners = recall(ctx, s.Memory, "home/partners", s.Ledger.FailingPartners) },
+		func() { e.Conflicts = recall(ctx, s.Memory, "home/conflicts", s.Ledger.OpenConflicts) },
+		func() { e.Stores = recall(ctx, s.Memory, "system/stores", s.stores) },
+		func() { e.Rates = recall(ctx, s.Memory, "rates", s.Ledger.Rates) },
+		func() { e.Hosts = recall(ctx, s.Memory, "home/hosts", s.Ledger.FailingHosts) },
 		func() {
-			v.Hours = recall(ctx, s.memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+			v.Hours = recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
 				return s.Ledger.Series(ctx, ledger.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {
-			v.Changes = recall(ctx, s.memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.Changes = recall(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Ledger.RecentChanges(ctx, readChanges)
 			})
 		},
@@ -91,19 +91,6 @@ func since(label string, e evidence, of func(ledger.Situation) time.Time, nothin
 		}
 		return nothing
 	})
-}
-
-// tinted is f in a tone when the fact is known and so.
-func (f figure) tinted(tone string, so bool) figure {
-	if so && f.Fresh {
-		f.Tone = tone
-	}
-	return f
-}
-
-func (f figure) with(note, href string) figure {
-	f.Note, f.Href = note, href
-	return f
 }
 
 func ingestStage(e evidence) stageView {
@@ -202,9 +189,6 @@ func canaryPill(w ledger.WorkerLease) pill {
 	return pill{"good", "arrives"}
 }
 
-// partnerPath is the page of a partner.
-func partnerPath(code string) string { return "/ops/partners/" + url.PathEscape(code) }
-
 // deliveriesOf is the list of a partner's deliveries in a state.
 func deliveriesOf(code string, state webhook.State) string {
 	query := url.Values{"partner": {code}}
@@ -212,17 +196,4 @@ func deliveriesOf(code string, state webhook.State) string {
 		query.Set("state", string(state))
 	}
 	return "/ops/deliveries?" + query.Encode()
-}
-
-// percent spells a share of all to a tenth, never rounded up to all of it.
-func percent(part, all int64) string {
-	if all == 0 {
-		return "–"
-	}
-	tenths := part * 1000 / all
-	text := formatNumber(tenths / 10)
-	if tenths%10 != 0 {
-		text += "." + formatNumber(tenths%10)
-	}
-	return text + " %"
 }

@@ -58,14 +58,3 @@ func TestWithoutALedgerTheFirstPageShowsDashesAndNoZero(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 }
-
-func TestASharePerCentIsNeverRoundedUpToAll(t *testing.T) {
-	for _, tt := range []struct {
-		part, all int64
-		want      string
-	}{{0, 3, "0 %"}, {1, 3, "33.3 %"}, {99_999, 100_000, "99.9 %"}, {5, 5, "100 %"}, {0, 0, "–"}} {
-		if got := percent(tt.part, tt.all); got != tt.want {
-			t.Errorf("%d of %d: %q, want %q", tt.part, tt.all, got, tt.want)
-		}
-	}
-}

@@ -112,7 +112,7 @@ func TestAPageTooManyIsToldToComeBack(t *testing.T) {
 	s.bench.Partner(t, "acme")
 	viewer := s.person(t, "acme", partners.RoleViewer)
 	for n := range maxPersonStreams + 1 {
-		resp := open(t, s.signInAs(t, viewer), s.portal.URL+"/portal/deliveries/live?q="+strconv.Itoa(n))
+		resp := open(t, s.signInAs(t, viewer), s.portal.URL+"/portal/live?q="+strconv.Itoa(n))
 		if n < maxPersonStreams && resp.StatusCode != http.StatusOK {
 			t.Fatalf("page %d: %s", n, resp.Status)
 		}

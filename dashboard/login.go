@@ -42,7 +42,7 @@ type loginView struct {
 
 // peopleRoutes are the pages about who signs in, of either surface.
 func (s *surface) peopleRoutes() []route {
-	routes := []route{
+	return []route{
 		{"GET " + s.base + "/login", mayAnyone, s.loginPage},
 		{"POST " + s.base + "/login", mayAnyone, s.logIn},
 		{"POST " + s.base + "/logout", mayAnyone, s.logOut},
@@ -62,12 +62,6 @@ func (s *surface) peopleRoutes() []route {
 		{"POST " + s.peoplePath() + "/{id}/enable", mayAdminister, s.switchPerson(false)},
 		{"POST " + s.peoplePath() + "/{id}/link", mayAdminister, s.passwordLink},
 	}
-	if s.name == opsSurface {
-		return append(routes,
-			route{"GET /ops/audit", mayAudit, s.auditPage},
-			route{"GET /ops/audit.csv", mayAudit, s.auditExport})
-	}
-	return append(routes, route{"GET /portal/activity", mayAudit, s.activityPage})
 }
 
 func (s *surface) loginPage(w http.ResponseWriter, r *http.Request, q *request) error {

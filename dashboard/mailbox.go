@@ -21,7 +21,7 @@ const mailboxPageSize = 50
 // and only if that can be noted. It does not refresh itself, or each time
 // would be noted.
 func (s *surface) mailboxPage(w http.ResponseWriter, r *http.Request, q *request) error {
-	found, next, err := s.mailbox.List(r.Context(), r.URL.Query().Get("cursor"), mailboxPageSize)
+	found, next, err := s.Mailbox.List(r.Context(), r.URL.Query().Get("cursor"), mailboxPageSize)
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,13 @@ func patiently[T any](ctx context.Context, read func(context.Context) (T, error)
 	}
 }
 
+// Len is how many values are remembered.
+func (m *memory) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.values)
+}
+
 func (m *memory) get(key remembering) (remembered, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"ledgerhook/partners"
-	"ledgerhook/webhook"
 )
 
 func TestWhatCannotBeReadIsWhatWasLastKnownAndNeverZero(t *testing.T) {
@@ -81,26 +77,6 @@ func TestAPanicOfOneReadReachesWhoAsked(t *testing.T) {
 		}
 	}()
 	together(func() { others.Add(1) }, func() { panic("boom") }, func() { others.Add(1) })
-}
-
-// Whoever asks for what nobody else asks for fills no memory with it.
-func TestWhatAnybodyCanMakeUpIsNotRemembered(t *testing.T) {
-	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	c := s.signIn(t, "acme", partners.RoleViewer)
-	ask(t, c, "GET", s.portal.URL+"/portal/deliveries", nil)
-	known := len(s.memory.values)
-	for _, path := range []string{"?q=state:any+until:2026-11-28T10:00:01", "?q=tp_1", "?cursor=" + webhook.NewID(webhook.DeliveryPrefix)} {
-		if resp, _ := ask(t, c, "GET", s.portal.URL+"/portal/deliveries"+path, nil); resp.StatusCode != 200 {
-			t.Errorf("%s: status %d", path, resp.StatusCode)
-		}
-	}
-	for i := range 3 {
-		ask(t, &http.Client{Transport: withCookie{fmt.Sprint("ledgerhook_portal=made up ", i)}}, "GET", s.portal.URL+"/portal/login", nil)
-	}
-	if n := len(s.memory.values); n != known {
-		t.Errorf("%d more values are remembered", n-known)
-	}
 }
 
 func TestMemoryIsBounded(t *testing.T) {

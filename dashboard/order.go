@@ -59,11 +59,11 @@ func (s *surface) showOrder(w http.ResponseWriter, r *http.Request, q *request, 
 	defer cancel()
 	together(
 		func() {
-			v.Order = recall(ctx, s.memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
+			v.Order = recall(ctx, s.Memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
 		},
 		func() {
-			v.History = recall(ctx, s.memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Ledger.OrderChanges(ctx, id) })
-			v.Sent = recall(ctx, s.memory, "order/sent/"+id, func(ctx context.Context) ([]sampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
+			v.History = recall(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Ledger.OrderChanges(ctx, id) })
+			v.Sent = recall(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]sampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
 		},
 	)
 	if webhook.KindOf(v.Order.Err) == webhook.KindNotFound || !v.Order.Known {

@@ -39,11 +39,11 @@ var orderPills = map[orders.Status]pill{
 	orders.StatusError:                   {"warn", "error"},
 }
 
-// OrderPill is the state of an order.
-func (q *request) OrderPill(status orders.Status) pill { return orderPills[status] }
+// orderPill is the state of an order.
+func orderPill(status orders.Status) pill { return orderPills[status] }
 
-// RefusedPill is the state of a change that was refused.
-func (q *request) RefusedPill(r *orders.Refusal) pill {
+// refusedPill is the state of a change that was refused.
+func refusedPill(r *orders.Refusal) pill {
 	if r.SettledAt.IsZero() {
 		return pill{"bad", "refused, to settle"}
 	}
@@ -70,7 +70,7 @@ func (s *surface) ordersPage(w http.ResponseWriter, r *http.Request, q *request)
 		}
 		f.Since = f.Since.Truncate(time.Second)
 	}
-	v.Orders = recallList(r.Context(), s.memory, "orders/"+query.Encode(), func(ctx context.Context) ([]orders.Order, string, error) {
+	v.Orders = recallList(r.Context(), s.Memory, "orders/"+query.Encode(), func(ctx context.Context) ([]orders.Order, string, error) {
 		return s.Ledger.Orders(ctx, f)
 	})
 	v.Pager = pagerOf(r.URL, v.Orders.Value.next)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,21 +34,18 @@ func TestWhileItsDatabaseStandsStillEveryPageAnswersInTime(t *testing.T) {
 		ids = append([]string{"/" + part + "/{id}", "/" + part + "/" + make(t, s, "acme")}, ids...)
 	}
 	var asked []func()
-	for _, surface := range []*surface{{Dashboard: s.Dashboard, name: opsSurface, base: "/ops"}, {Dashboard: s.Dashboard, name: portalSurface, base: "/portal"}} {
-		server, partner, routes := s.ops.URL, "", surface.opsRoutes
-		if surface.name == portalSurface {
-			server, partner, routes = s.portal.URL, "acme", surface.portalRoutes
-		}
+	for base, server := range map[string]string{"/ops": s.ops.URL, "/portal": s.portal.URL} {
+		partner := map[string]string{"/portal": "acme"}[base]
 		known, unknown := s.signIn(t, partner, partners.RoleAdmin), s.signIn(t, partner, partners.RoleAdmin)
-		if resp, body := ask(t, known, "GET", server+surface.base, nil); resp.StatusCode != http.StatusOK {
+		if resp, body := ask(t, known, "GET", server+base, nil); resp.StatusCode != http.StatusOK {
 			t.Fatalf("%d %s", resp.StatusCode, body)
 		}
-		for _, rt := range routes() {
-			method, path, _ := strings.Cut(rt.pattern, " ")
-			address := server + strings.NewReplacer(ids...).Replace(path)
+		for _, pattern := range patternsOf(base) {
+			method, path, _ := strings.Cut(pattern, " ")
+			address, signedIn := server+strings.NewReplacer(ids...).Replace(path), !forAnybody.MatchString(path)
 			asked = append(asked,
-				func() { answersInTime(t, unknown, method, address, rt.may != mayAnyone) },
-				func() { answersInTime(t, known, method, address, rt.may != mayAnyone && method == "POST") })
+				func() { answersInTime(t, unknown, method, address, signedIn) },
+				func() { answersInTime(t, known, method, address, signedIn && method == "POST") })
 		}
 	}
 	w.Stop()
@@ -63,7 +62,7 @@ func TestWhileItsDatabaseStandsStillEveryPageAnswersInTime(t *testing.T) {
 func answersInTime(t *testing.T, c *http.Client, method, address string, refused bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
-	form := url.Values{"form": {newFormToken()}, "reason": {"x"}}
+	form := url.Values{"form": {formToken()}, "reason": {"x"}}
 	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Error(err)
@@ -81,4 +80,15 @@ func answersInTime(t *testing.T, c *http.Client, method, address string, refused
 	if !comeBack && (refused || resp.StatusCode >= 500) {
 		t.Errorf("%s %s: %d, Retry-After %q", method, r.URL.Path, resp.StatusCode, resp.Header.Get("Retry-After"))
 	}
+}
+
+// forAnybody are the pages that nobody has to have signed in for.
+var forAnybody = regexp.MustCompile(`^/(ops|portal)/(login|logout|preferences|invite/\{token\}|static/\{name\}|\{\$\})$`)
+
+// patternsOf lists the routes of the surface at base.
+func patternsOf(base string) []string {
+	return slices.DeleteFunc(Patterns(), func(pattern string) bool {
+		_, path, _ := strings.Cut(pattern, " ")
+		return path != base && !strings.HasPrefix(path, base+"/") && !strings.HasPrefix(path, base+".")
+	})
 }

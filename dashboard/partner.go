@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"html/template"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -62,14 +60,6 @@ func lookBacksAt(name string) (all []lookBack, chosen lookBack) {
 	return all, all[at]
 }
 
-// endpointPanel is an endpoint with what its receiver answered of late.
-type endpointPanel struct {
-	webhook.Endpoint
-	Advice      []delivery.Advice
-	Newest      webhook.Attempt // zero: there is none of late
-	Certificate time.Time       // when it ends; zero: none was shown
-}
-
 var partnerDone = map[string]string{
 	"pause": "The endpoint is paused. What comes for it waits.", "resume": "The endpoint is resumed. What waited goes out now.",
 	"open-breaker": "The breaker is open until somebody closes it.", "close-breaker": "The breaker is closed.",
@@ -104,63 +94,36 @@ func (s *surface) readPartner(ctx context.Context, code string, v *partnerView) 
 	key, scope := "partner/"+code+"/", ledger.Only(code)
 	together(
 		func() {
-			v.Partner = recall(ctx, s.memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })
+			v.Partner = recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })
 		},
 		func() {
-			v.Funnel = recall(ctx, s.memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (ledger.Funnel, error) {
+			v.Funnel = recall(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (ledger.Funnel, error) {
 				return s.Ledger.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
 			})
 		},
 		func() {
-			v.Hours = recall(ctx, s.memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+			v.Hours = recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
 				return s.Ledger.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
 			})
 		},
 		func() {
-			v.Endpoints = recall(ctx, s.memory, key+"endpoints", func(ctx context.Context) ([]endpointPanel, error) { return s.endpointPanels(ctx, code) })
+			v.Endpoints = recall(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]endpointPanel, error) { return s.endpointPanels(ctx, code) })
 		},
 		func() {
-			v.Secrets = recall(ctx, s.memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+			v.Secrets = recall(ctx, s.Memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
 		},
 		func() {
-			v.People = recall(ctx, s.memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
+			v.People = recall(ctx, s.Memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
 				people, _, err := s.Ledger.People(ctx, partners.PeopleFilter{PartnerCode: code, AnyPartner: true, Limit: maxPeople})
 				return people, err
 			})
 		},
 		func() {
-			v.Changes = recall(ctx, s.memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.Changes = recall(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Ledger.PartnerChanges(ctx, scope, code, readChanges)
 			})
 		},
 	)
-}
-
-func (s *surface) endpointPanels(ctx context.Context, code string) ([]endpointPanel, error) {
-	found, err := s.Ledger.Endpoints(ctx, code)
-	if err != nil {
-		return nil, err
-	}
-	panels := make([]endpointPanel, len(found))
-	for i, e := range found {
-		if panels[i], err = s.endpointPanel(ctx, e); err != nil {
-			return nil, err
-		}
-	}
-	return panels, nil
-}
-
-func (s *surface) endpointPanel(ctx context.Context, e webhook.Endpoint) (endpointPanel, error) {
-	attempts, err := s.Ledger.RecentAttempts(ctx, e.ID)
-	if err != nil {
-		return endpointPanel{}, err
-	}
-	p := endpointPanel{Endpoint: e, Advice: delivery.AdviceOn(attempts, cmp.Or(e.Timeout, s.Timeout), time.Now())}
-	if len(attempts) > 0 {
-		p.Newest = attempts[0]
-	}
-	p.Certificate, err = s.Ledger.CertificateEnds(ctx, ledger.Only(e.PartnerCode), e.ID)
-	return p, err
 }
 
 // ChangeRows are the changes in words.
@@ -252,17 +215,6 @@ func funnelSteps(code string, f fact[ledger.Funnel]) []funnelStep {
 		steps = append(steps[:1], append([]funnelStep{step("Filtered", "no endpoint takes the type", "idle", n.Filtered, n.Accepted, true, "")}, steps[1:]...)...)
 	}
 	return steps
-}
-
-// bar draws a share of the longest bar.
-func bar(name, tone string, n, most int64) template.HTML {
-	var s svg
-	s.open("bar", 200, 10, name)
-	s.f(`<rect class="track" x="0" y="0" width="200" height="10" rx="3"/>`)
-	if n > 0 && most > 0 {
-		s.f(`<rect class="plot %v" x="0" y="0" width="%v" height="10" rx="3"/>`, tone, max(2, 200*float64(n)/float64(most)))
-	}
-	return s.close()
 }
 
 func latencyFigures(f fact[ledger.Funnel]) []figure {

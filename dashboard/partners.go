@@ -46,12 +46,12 @@ func (s *surface) showPartners(w http.ResponseWriter, r *http.Request, q *reques
 	}
 	together(
 		func() {
-			v.Partners = recallList(ctx, s.memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
+			v.Partners = recallList(ctx, s.Memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
 				return s.Ledger.Partners(ctx, cursor, partnersPageSize)
 			})
 		},
 		func() {
-			v.Windows = recall(ctx, s.memory, "partners/windows", func(ctx context.Context) (map[string]ledger.PartnerWindows, error) {
+			v.Windows = recall(ctx, s.Memory, "partners/windows", func(ctx context.Context) (map[string]ledger.PartnerWindows, error) {
 				all, err := s.Ledger.PartnerWindows(ctx)
 				byCode := make(map[string]ledger.PartnerWindows, len(all))
 				for _, p := range all {
@@ -120,6 +120,3 @@ func (s *surface) createPartner(w http.ResponseWriter, r *http.Request, q *reque
 	}
 	return s.showPartners(w, r, q, http.StatusCreated, partnersView{Made: &made, Fields: newPartnerFields("", "", "")})
 }
-
-// KeysURL is where the gateway's public keys are.
-func (q *request) KeysURL() string { return q.surface.PublicURL + "/.well-known/jwks.json" }

@@ -34,9 +34,6 @@ func (s *surface) endpointRoutes() []route {
 	}
 }
 
-// endpointPath is the partner's page of an endpoint.
-func endpointPath(id string) string { return "/portal/endpoints/" + id }
-
 // portalEndpoint is an endpoint as its partner sees it.
 type portalEndpoint struct {
 	endpointPanel
@@ -61,12 +58,7 @@ func (e portalEndpoint) Result() string { return resultWords(e.q.T, lastOf(e.New
 func (e portalEndpoint) ResultPill() pill { return e.q.attemptView(e.Newest, false).Outcome }
 
 // Advices are what the receiver's answers say to its owner.
-func (e portalEndpoint) Advices() (said []string) {
-	for _, advice := range e.Advice {
-		said = append(said, e.q.T(advice.Text, advice.Values...))
-	}
-	return said
-}
+func (e portalEndpoint) Advices() []string { return e.q.advices(e.endpointPanel) }
 
 // Held says why nothing goes out just now, and what helps; empty: it does.
 func (e portalEndpoint) Held() string {
@@ -171,9 +163,6 @@ func (q *request) endpointDone(r *http.Request) string {
 	return q.T(done)
 }
 
-// doneBefore answers a form that comes a second time.
-var doneBefore = locale.Text("This was done already: the form was sent before. Nothing was done twice.")
-
 // endpointAt is the endpoint of the path, if it is the partner's own.
 func (s *surface) endpointAt(ctx context.Context, r *http.Request, q *request) (e webhook.Endpoint, err error) {
 	id, err := pathID(r, "endpoint", webhook.EndpointPrefix)
@@ -194,7 +183,7 @@ func (s *surface) endpointPage(w http.ResponseWriter, r *http.Request, q *reques
 	v := endpointView{Form: newFormToken(), Types: plain(webhook.Types), Done: q.endpointDone(r)}
 	together(
 		func() {
-			v.Known = recall(ctx, s.memory, key, func(ctx context.Context) (endpointPanel, error) {
+			v.Known = recall(ctx, s.Memory, key, func(ctx context.Context) (endpointPanel, error) {
 				e, err := s.endpointAt(ctx, r, q)
 				if err != nil {
 					return endpointPanel{}, err
@@ -203,7 +192,7 @@ func (s *surface) endpointPage(w http.ResponseWriter, r *http.Request, q *reques
 			})
 		},
 		func() {
-			v.History = recall(ctx, s.memory, key+"/history", func(ctx context.Context) ([]activityRow, error) {
+			v.History = recall(ctx, s.Memory, key+"/history", func(ctx context.Context) ([]activityRow, error) {
 				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: q.User.PartnerCode, Limit: endpointHistory})
 				return q.activityRows(found), err
 			})

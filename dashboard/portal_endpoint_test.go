@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"html"
 	"io"
 	"log/slog"
@@ -16,7 +18,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/sender"
@@ -147,8 +148,9 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 		_, body = ask(t, c, "GET", base+place, nil)
 		text := html.UnescapeString(body)
 		standard := sent.header.Get("webhook-id") + "." + sent.header.Get("webhook-timestamp") + "." + string(sent.body)
+		sum := sha256.Sum256(sent.body)
 		for _, want := range []string{"a test event was sent to it", "answered 200", ">" + described.Example + "</pre>", ">" + string(sent.body) + "</pre>", ">" + standard + "</pre>",
-			sent.header.Get("webhook-signature"), exact("", sent.body).SHA256, "***", signer.KeyID(s.Key)} {
+			sent.header.Get("webhook-signature"), hex.EncodeToString(sum[:]), "***", signer.KeyID(s.Key)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page lacks %q", want)
 			}
@@ -407,51 +409,16 @@ func TestAViewerOfThePortalReadsAlone(t *testing.T) {
 	s.bench.Partner(t, "acme")
 	e := s.bench.Endpoint(t, "acme", 8)
 	c := s.signIn(t, "acme", partners.RoleViewer)
-	surface := &surface{Dashboard: s.Dashboard, name: portalSurface, base: "/portal"}
-	for _, rt := range append(surface.endpointRoutes(), surface.secretRoutes()...) {
-		method, path, _ := strings.Cut(rt.pattern, " ")
+	acts := regexp.MustCompile(`^POST |/(new|edit|remove)$`)
+	for _, pattern := range append(patternsOf("/portal/endpoints"), patternsOf("/portal/secrets")...) {
+		method, path, _ := strings.Cut(pattern, " ")
 		resp, body := ask(t, c, method, s.portal.URL+strings.ReplaceAll(path, "{id}", e.ID), nil)
-		want := map[right]int{mayRead: 200, mayAct: 403}[rt.may]
+		want := map[bool]int{false: 200, true: 403}[acts.MatchString(pattern)]
 		if resp.StatusCode != want {
-			t.Errorf("%s: %d, want %d", rt.pattern, resp.StatusCode, want)
+			t.Errorf("%s: %d, want %d", pattern, resp.StatusCode, want)
 		}
 		if want == 200 && (strings.Contains(body, `action="/portal/endpoints`) || strings.Contains(body, `action="/portal/secrets`)) {
-			t.Errorf("%s offers a form", rt.pattern)
-		}
-	}
-}
-
-func TestEveryFailureIsPutDownToItsStep(t *testing.T) {
-	q := &request{Locale: locale.English, Now: time.Now()}
-	for _, tt := range []struct {
-		a    webhook.Attempt
-		want string // the state of each step
-	}{
-		{webhook.Attempt{ErrorClass: webhook.ErrorDNS}, "bad idle idle idle idle"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorBlocked}, "good bad idle idle idle"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorConnect}, "good good bad idle idle"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorTimeout, ErrorDetail: "no connection within 3s"}, "good good bad idle idle"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorTLS}, "good good good bad idle"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorTimeout, ErrorDetail: "no TLS session within 5s"}, "good good good bad idle"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorTimeout, ErrorDetail: "no complete answer headers within 10s"}, "good good good good bad"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503}, "good good good good bad"},
-		{webhook.Attempt{ErrorClass: webhook.ErrorInternal}, "warn"},
-		{webhook.Attempt{Outcome: webhook.OutcomeUnknown}, "good good good good warn"},
-		{webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200, TLSVersion: "TLS 1.3", TLSNotAfter: q.Now.Add(24 * time.Hour)}, "good good good warn good"},
-		{webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200, TLSVersion: "TLS 1.3", TLSNotAfter: q.Now.Add(90 * 24 * time.Hour)}, "good good good good good"},
-	} {
-		if tt.a.Outcome == "" {
-			tt.a.Outcome = webhook.OutcomeFailed
-		}
-		var got []string
-		for _, step := range q.checkSteps("https://partner.example.com/", tt.a) {
-			got = append(got, step.State.Tone)
-			if step.State.Tone == "bad" && step.Do == "" {
-				t.Errorf("%s: nothing is said to do", tt.a.ErrorClass)
-			}
-		}
-		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%s %s: %v, want %s", tt.a.ErrorClass, tt.a.ErrorDetail, got, tt.want)
+			t.Errorf("%s offers a form", pattern)
 		}
 	}
 }

@@ -50,12 +50,12 @@ func (s *surface) portalHome(w http.ResponseWriter, r *http.Request, q *request)
 	together(
 		func() { v.Endpoints = s.partnerEndpoints(ctx, q) },
 		func() {
-			v.Hours = recall(ctx, s.memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+			v.Hours = recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
 				return s.Ledger.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {
-			v.Failures = recall(ctx, s.memory, key+"failures/"+q.Locale, func(ctx context.Context) (rows []deliveryRow, err error) {
+			v.Failures = recall(ctx, s.Memory, key+"failures/"+q.Locale, func(ctx context.Context) (rows []deliveryRow, err error) {
 				page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{Scope: scope, NeedsAttention: true, Limit: homeFailures})
 				for _, d := range page.Items {
 					rows = append(rows, q.deliveryRow(d))
@@ -64,10 +64,10 @@ func (s *surface) portalHome(w http.ResponseWriter, r *http.Request, q *request)
 			})
 		},
 		func() {
-			v.Oldest = recall(ctx, s.memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Ledger.OldestWaiting(ctx, scope) })
+			v.Oldest = recall(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Ledger.OldestWaiting(ctx, scope) })
 		},
 		func() {
-			v.StepsFact = recall(ctx, s.memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
+			v.StepsFact = recall(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
 		},
 	)
 	v.Steps, v.Done = q.homeSteps(v)
@@ -83,7 +83,7 @@ func (v portalView) Live() bool { return len(v.Steps) == 0 || len(v.Endpoints.Va
 // answered of late.
 func (s *surface) partnerEndpoints(ctx context.Context, q *request) fact[[]portalEndpoint] {
 	code := q.User.PartnerCode
-	panels := recall(ctx, s.memory, "endpoints/"+code, func(ctx context.Context) ([]endpointPanel, error) { return s.endpointPanels(ctx, code) })
+	panels := recall(ctx, s.Memory, "endpoints/"+code, func(ctx context.Context) ([]endpointPanel, error) { return s.endpointPanels(ctx, code) })
 	found := fact[[]portalEndpoint]{At: panels.At, Known: panels.Known, Fresh: panels.Fresh}
 	for _, p := range panels.Value {
 		found.Value = append(found.Value, portalEndpoint{p, q})

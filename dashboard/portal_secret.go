@@ -112,10 +112,10 @@ func (s *surface) showSecrets(w http.ResponseWriter, r *http.Request, q *request
 	var secrets fact[[]partners.Secret]
 	together(
 		func() {
-			secrets = recall(ctx, s.memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+			secrets = recall(ctx, s.Memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
 		},
 		func() {
-			v.Acts = recall(ctx, s.memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
+			v.Acts = recall(ctx, s.Memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
 				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{PartnerCode: code, Action: "secret.", Limit: secretActs})
 				return q.secretActs(found), err
 			})

@@ -55,7 +55,7 @@ func (s *surface) ratesPage(w http.ResponseWriter, r *http.Request, q *request) 
 
 // showRates shows the page with what was typed into its form.
 func (s *surface) showRates(w http.ResponseWriter, r *http.Request, q *request, status int, v ratesView, typed url.Values) error {
-	v.Rates, v.MaxAge, v.now = recall(r.Context(), s.memory, "rates", s.Ledger.Rates), s.RateAge, q.Now
+	v.Rates, v.MaxAge, v.now = recall(r.Context(), s.Memory, "rates", s.Ledger.Rates), s.RateAge, q.Now
 	if q.CanAct() {
 		v.Form = newFormToken()
 		v.Fields = []field{

@@ -2,80 +2,12 @@ package dashboard
 
 import (
 	"bytes"
-	"embed"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
-	"path"
-	"slices"
-	"strings"
-	"sync"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/web"
 )
-
-//go:embed templates/*.html
-var templateFiles embed.FS
-
-// parts are the templates that every page is put together with.
-var parts = []string{"layout.html", "components.html"}
-
-// pages are the templates of a process: of each file in templates/ one for each
-// language, inside the layout. Each is put together when it is first asked for:
-// all of them together take a third of a start, and most are never seen.
-type pages struct {
-	byName map[string]map[string]func() (*template.Template, error) // page, then language
-}
-
-// loadPages finds the pages. Every surface of a process has the same ones.
-var loadPages = sync.OnceValues(func() (*pages, error) {
-	sources, err := fs.Sub(templateFiles, "templates")
-	if err != nil {
-		return nil, err
-	}
-	files, err := fs.Glob(sources, "*.html")
-	if err != nil {
-		return nil, err
-	}
-	p := &pages{byName: map[string]map[string]func() (*template.Template, error){}}
-	for _, language := range locale.All() {
-		layout := sync.OnceValues(func() (*template.Template, error) {
-			return template.New("").Funcs(functions(language)).ParseFS(sources, parts...)
-		})
-		for _, file := range files {
-			if slices.Contains(parts, file) {
-				continue
-			}
-			name := strings.TrimSuffix(file, path.Ext(file))
-			if p.byName[name] == nil {
-				p.byName[name] = map[string]func() (*template.Template, error){}
-			}
-			p.byName[name][language] = sync.OnceValues(func() (*template.Template, error) {
-				base, err := layout()
-				if err != nil {
-					return nil, err
-				}
-				return template.Must(base.Clone()).ParseFS(sources, file)
-			})
-		}
-	}
-	return p, nil
-})
-
-// template is that of a page in a language.
-func (p *pages) template(name, language string) (*template.Template, error) {
-	made := p.byName[name][language]
-	if made == nil {
-		return nil, fmt.Errorf("there is no template %s", name)
-	}
-	t, err := made()
-	if err != nil {
-		return nil, fmt.Errorf("parse the page %s: %w", name, err)
-	}
-	return t, nil
-}
 
 // frame is what every template is executed with: who asks, and the page's own
 // view in View.
@@ -115,7 +47,7 @@ func (q *request) render(w http.ResponseWriter, r *http.Request, name string, vi
 // renderStatus answers with the template of a page. An error means that
 // nothing was written.
 func (q *request) renderStatus(w http.ResponseWriter, r *http.Request, status int, name string, view any) error {
-	t, err := q.surface.pages.template(name, q.Locale)
+	t, err := q.surface.template(name, q.Locale)
 	if err != nil {
 		return err
 	}

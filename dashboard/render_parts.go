@@ -21,6 +21,21 @@ func (p pill) Icon() string {
 	return map[string]string{"good": "check", "bad": "cross", "warn": "alert", "busy": "arrows"}[p.Tone]
 }
 
+// Good is the pill of what is as it should be; word is in English.
+func Good(word string) pill { return pill{Tone: "good", Word: word} }
+
+// Bad is the pill of what has failed or is shut; word is in English.
+func Bad(word string) pill { return pill{Tone: "bad", Word: word} }
+
+// Warn is the pill of what somebody should look at; word is in English.
+func Warn(word string) pill { return pill{Tone: "warn", Word: word} }
+
+// Busy is the pill of what is under way; word is in English.
+func Busy(word string) pill { return pill{Tone: "busy", Word: word} }
+
+// Idle is the pill of what says nothing good or bad; word is in English.
+func Idle(word string) pill { return pill{Tone: "idle", Word: word} }
+
 // stateOf is the pill of a delivery's state.
 func stateOf(s webhook.State) pill {
 	p, ok := states[s]
@@ -119,4 +134,25 @@ func pagerOf(u *url.URL, next string) pager {
 		p.Next = at(next)
 	}
 	return p
+}
+
+// tinted is f in a tone when the fact is known and so.
+func (f figure) tinted(tone string, so bool) figure {
+	if so && f.Fresh {
+		f.Tone = tone
+	}
+	return f
+}
+
+func (f figure) with(note, href string) figure {
+	f.Note, f.Href = note, href
+	return f
+}
+
+func plain[T ~string](values []T) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return texts
 }

@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
-	"strings"
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/delivery"
@@ -27,8 +25,8 @@ type replayView struct {
 
 // replayPart is a share of a replay's deliveries.
 type replayPart struct {
-	Tone, Name, Means string
-	Count             int
+	part
+	Name, Means string
 }
 
 // replayMoves are what a replay of a state allows.
@@ -63,12 +61,12 @@ func (s *surface) replayPage(w http.ResponseWriter, r *http.Request, q *request)
 	scope := q.scope()
 	together(
 		func() {
-			v.Replay = recall(ctx, s.memory, "replay/"+scope.Partner()+"/"+id, func(ctx context.Context) (delivery.Replay, error) {
+			v.Replay = recall(ctx, s.Memory, "replay/"+scope.Partner()+"/"+id, func(ctx context.Context) (delivery.Replay, error) {
 				return s.Ledger.ReplayIn(ctx, scope, id)
 			})
 		},
 		func() {
-			v.History = recall(ctx, s.memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]activityRow, error) {
+			v.History = recall(ctx, s.Memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]activityRow, error) {
 				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: scope.Partner(), Limit: 20})
 				return q.activityRows(found), err
 			})
@@ -78,7 +76,11 @@ func (s *surface) replayPage(w http.ResponseWriter, r *http.Request, q *request)
 		return v.Replay.Err
 	}
 	v.Parts = q.replayParts(v.Replay.Value)
-	v.Bar = drawParts(v.Parts, v.Replay.Value.Total)
+	var bar []part
+	for _, p := range v.Parts {
+		bar = append(bar, p.part)
+	}
+	v.Bar = partsBar(bar, v.Replay.Value.Total)
 	v.Figures = q.replayFigures(v.Replay)
 	return q.render(w, r, "replay", v)
 }
@@ -108,45 +110,28 @@ func (q *request) replayFigures(f fact[delivery.Replay]) []figure {
 func (q *request) replayParts(r delivery.Replay) []replayPart {
 	p := r.Progress
 	return []replayPart{
-		{"good", q.T("Done"), q.T("delivered and acknowledged"), p.Delivered},
-		{"warn", q.T("Failing"), q.T("at least one attempt failed, more follow"), p.Failing},
-		{"bad", q.T("Given up"), q.T("ended without success"), p.Failed},
-		{"busy", q.T("In the queue"), q.T("queued, and no attempt has ended yet"), p.Waiting},
-		{"idle", q.T("Skipped"), q.T("delivered meanwhile, still under way, or past sending"), p.Skipped},
-		{"open", q.T("Not queued yet"), q.T("waits for its turn on the list"), p.Open},
+		{part{"good", p.Delivered}, q.T("Done"), q.T("delivered and acknowledged")},
+		{part{"warn", p.Failing}, q.T("Failing"), q.T("at least one attempt failed, more follow")},
+		{part{"bad", p.Failed}, q.T("Given up"), q.T("ended without success")},
+		{part{"busy", p.Waiting}, q.T("In the queue"), q.T("queued, and no attempt has ended yet")},
+		{part{"idle", p.Skipped}, q.T("Skipped"), q.T("delivered meanwhile, still under way, or past sending")},
+		{part{"open", p.Open}, q.T("Not queued yet"), q.T("waits for its turn on the list")},
 	}
 }
 
-// drawParts is one bar of the parts; the table beside it says the same.
-func drawParts(parts []replayPart, total int) template.HTML {
-	var b strings.Builder
-	b.WriteString(`<svg class="parts" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="track" width="1000" height="14"/>`)
-	x := 0.0
-	for _, p := range parts {
-		if p.Count == 0 || total == 0 || p.Tone == "open" {
-			continue
-		}
-		width := 1000 * float64(p.Count) / float64(total)
-		fmt.Fprintf(&b, `<rect class="plot %s" x="%.1f" width="%.1f" height="14"/>`, p.Tone, x, max(width, 3))
-		x += width
-	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String())
-}
-
-// FailureWords is a class of failures in words; empty: they ended unsent.
-func (q *request) FailureWords(class webhook.ErrorClass) string {
+// failureWords is a class of failures in words; empty: they ended unsent.
+func failureWords(t say, class webhook.ErrorClass) string {
 	text, ok := classWords[class]
 	switch {
 	case class == "":
-		return q.T("never sent")
+		return t(locale.Text("never sent"))
 	case !ok:
 		return string(class)
 	}
 	if codes := codesOf[class]; codes != "" {
-		return q.T(text, codes)
+		return t(text, codes)
 	}
-	return q.T(text)
+	return t(text)
 }
 
 // codesOf are the status codes of the classes that have several.
@@ -164,7 +149,7 @@ func (s *surface) moveReplay(verb string, to delivery.ReplayState) page {
 		if err := s.Ledger.MoveReplay(r.Context(), id, to, q.audit("replay."+verb)); err != nil {
 			return err
 		}
-		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done="+verb, http.StatusSeeOther)
+		http.Redirect(w, r, replaysPath(s.base)+"/"+id+"?done="+verb, http.StatusSeeOther)
 		return nil
 	}
 }

@@ -72,23 +72,20 @@ func (v draftView) Lasts() string {
 }
 
 // countWords is a number of deliveries as far as it can be relied on.
-func (q *request) countWords(p delivery.ReplayPreview) string {
+func countWords(t say, p delivery.ReplayPreview) string {
 	n := formatNumber(p.Count)
 	switch {
 	case p.Count > delivery.MaxReplay:
-		return q.T("more than %s deliveries", formatNumber(delivery.MaxReplay))
+		return t(locale.Text("more than %s deliveries"), formatNumber(delivery.MaxReplay))
 	case p.CountIs == delivery.CountAbout:
-		return q.T("about %s deliveries", n)
+		return t(locale.Text("about %s deliveries"), n)
 	case p.CountIs == delivery.CountAtLeast:
-		return q.T("at least %s deliveries", n)
+		return t(locale.Text("at least %s deliveries"), n)
 	case p.Count == 1:
-		return q.T("1 delivery")
+		return t(locale.Text("1 delivery"))
 	}
-	return q.T("%s deliveries", n)
+	return t(locale.Text("%s deliveries"), n)
 }
-
-// CountWords is the number of a preview in words.
-func (q *request) CountWords(p delivery.ReplayPreview) string { return q.countWords(p) }
 
 // draftPage shows the draft of a search in the address, or asks for one.
 func (s *surface) draftPage(w http.ResponseWriter, r *http.Request, q *request) error {
@@ -113,7 +110,7 @@ func (s *surface) draftReplay(w http.ResponseWriter, r *http.Request, q *request
 func (s *surface) showDraft(w http.ResponseWriter, r *http.Request, q *request, form url.Values, v draftView) error {
 	v.Ready, v.Form = q.readyDrafts(), newFormToken()
 	if !reads(r) {
-		q.Path = s.replaysPath()
+		q.Path = replaysPath(s.base)
 	}
 	if v.Rate == 0 {
 		v.Rate = delivery.DefaultReplayRate
@@ -186,10 +183,10 @@ func (s *surface) startReplay(w http.ResponseWriter, r *http.Request, q *request
 	})
 	switch {
 	case err == nil && again:
-		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=again", http.StatusSeeOther)
+		http.Redirect(w, r, replaysPath(s.base)+"/"+id+"?done=again", http.StatusSeeOther)
 		return nil
 	case err == nil:
-		http.Redirect(w, r, s.replaysPath()+"/"+id+"?done=start", http.StatusSeeOther)
+		http.Redirect(w, r, replaysPath(s.base)+"/"+id+"?done=start", http.StatusSeeOther)
 		return nil
 	}
 	var wrong *queryError

@@ -17,7 +17,7 @@ import (
 // the scope of who asks goes into every query of the ledger.
 
 func (s *surface) replayRoutes() []route {
-	at := s.replaysPath()
+	at := replaysPath(s.base)
 	return []route{
 		{"GET " + at, mayRead, s.replaysPage},
 		{"GET " + at + "/new", mayAct, s.draftPage},
@@ -30,16 +30,13 @@ func (s *surface) replayRoutes() []route {
 	}
 }
 
-// replaysPath is where the surface's replays are.
-func (s *surface) replaysPath() string {
-	if s.name == opsSurface {
+// replaysPath is where the replays of a surface are.
+func replaysPath(base string) string {
+	if base == "/ops" {
 		return "/ops/replays"
 	}
 	return "/portal/recover"
 }
-
-// ReplaysPath is where the surface's replays are.
-func (q *request) ReplaysPath() string { return q.surface.replaysPath() }
 
 // replaysView lists the replays that were started, newest first.
 type replaysView struct {
@@ -58,7 +55,7 @@ func (s *surface) replaysPage(w http.ResponseWriter, r *http.Request, q *request
 		}
 	}
 	scope := q.scope()
-	list := recallList(r.Context(), s.memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) ([]delivery.Replay, string, error) {
+	list := recallList(r.Context(), s.Memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) ([]delivery.Replay, string, error) {
 		return s.Ledger.ReplaysIn(ctx, scope, cursor, replaysPageSize)
 	})
 	return q.render(w, r, "replays", replaysView{Replays: list, Pager: pagerOf(r.URL, list.Value.next), Ready: q.readyDrafts()})
@@ -70,7 +67,7 @@ func (q *request) readyDrafts() (tabs []tab) {
 		{locale.Text("Failed in the last hour"), "state:exhausted since:1h"}, {locale.Text("Failed in the last 24 hours"), "state:exhausted since:24h"},
 		{locale.Text("Failed in the last 7 days"), "state:exhausted since:7d"},
 	} {
-		tabs = append(tabs, tab{Title: q.T(each.title), Href: draftAt(q.ReplaysPath(), each.query)})
+		tabs = append(tabs, tab{Title: q.T(each.title), Href: draftAt(replaysPath(q.Base()), each.query)})
 	}
 	return tabs
 }
@@ -86,11 +83,8 @@ func replayPill(state delivery.ReplayState) pill {
 	}[state]
 }
 
-// ReplayPill is the state of a replay.
-func (q *request) ReplayPill(state delivery.ReplayState) pill { return replayPill(state) }
-
-// FilterWords says what a replay was made of, as a search is typed.
-func (q *request) FilterWords(f delivery.Filter) string {
+// filterWords says what a replay was made of, as a search is typed.
+func filterWords(t say, ops bool, f delivery.Filter) string {
 	var terms []string
 	add := func(key, value string) {
 		if value != "" {
@@ -98,9 +92,9 @@ func (q *request) FilterWords(f delivery.Filter) string {
 		}
 	}
 	if n := len(f.IDs); n > 0 {
-		terms = append(terms, q.T("%s chosen deliveries", formatNumber(n)))
+		terms = append(terms, t(locale.Text("%s chosen deliveries"), formatNumber(n)))
 	}
-	if f.PartnerCode != "" && q.Ops() {
+	if f.PartnerCode != "" && ops {
 		add("partner", f.PartnerCode)
 	}
 	add("replay", f.ReplayID)

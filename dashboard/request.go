@@ -2,12 +2,14 @@ package dashboard
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"ledgerhook/dashboard/locale"
+	"ledgerhook/ledger"
 	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -120,7 +122,7 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 	if q.sessionKey == "" || strings.HasPrefix(r.URL.Path, s.base+"/static/") {
 		return nil
 	}
-	who := recall(ctx, s.memory, q.sessionKey, func(ctx context.Context) (identity, error) {
+	who := recall(ctx, s.Memory, q.sessionKey, func(ctx context.Context) (identity, error) {
 		session, person, found, err := s.Ledger.Session(ctx, q.sessionHash, q.Now)
 		return identity{session, person, found}, err
 	})
@@ -134,7 +136,7 @@ func (s *surface) identify(ctx context.Context, r *http.Request, q *request, may
 		q.stale = true
 	}
 	if !who.Value.found {
-		forget[identity](s.memory, q.sessionKey) // anybody can make up a cookie
+		forget[identity](s.Memory, q.sessionKey) // anybody can make up a cookie
 		return nil
 	}
 	if who.Value.session.Live(q.Now) && who.Value.person.IsOperator() == (s.name == opsSurface) {
@@ -271,3 +273,16 @@ func (q *request) note(ctx context.Context) {
 		web.Note(ctx, userAttr(q.User))
 	}
 }
+
+func userAttr(p partners.Person) slog.Attr { return slog.String("user", p.Actor()) }
+
+// scope is what who asks may see.
+func (q *request) scope() ledger.Scope {
+	if q.surface.name == opsSurface {
+		return ledger.Everything()
+	}
+	return ledger.Only(q.User.PartnerCode)
+}
+
+// KeysURL is where the gateway's public keys are.
+func (q *request) KeysURL() string { return q.surface.PublicURL + "/.well-known/jwks.json" }

@@ -1,9 +1,6 @@
 package dashboard
 
-import (
-	"net/http"
-	"slices"
-)
+import "net/http"
 
 // page answers a request or returns an error before it has begun to: a
 // *webhook.Error is shown in its words, any other as a fault of ours.
@@ -27,29 +24,37 @@ const (
 	mayAudit                   // partners.Person.CanAudit
 )
 
-// opsRoutes are the operators' pages. The first ones are of every surface.
-func (s *surface) opsRoutes() []route {
-	return append(slices.Concat(s.sharedRoutes(), s.partnerRoutes(), s.orderRoutes(), s.rateRoutes()),
-		route{"GET /ops", mayRead, s.opsHome},
-		route{"GET /ops/mailbox", mayAct, s.mailboxPage},
-		route{"GET /ops/system", mayRead, s.systemPage},
-		route{"GET /ops/events", mayRead, s.eventsPage}, route{"GET /ops/events/{id}", mayRead, s.eventPage},
-		route{"GET /ops/find", mayRead, s.findPage},
-		route{"GET /ops/reconcile", mayRead, s.reconcilePage}, route{"POST /ops/reconcile", mayRead, s.reconcile},
-	)
+// Anyone is a page for everybody, signed in or not.
+func Anyone(pattern string, p page) route { return route{pattern: pattern, may: mayAnyone, page: p} }
+
+// Read is a page for everybody who has signed in.
+func Read(pattern string, p page) route { return route{pattern: pattern, may: mayRead, page: p} }
+
+// Act is a page for who may change something.
+func Act(pattern string, p page) route { return route{pattern: pattern, may: mayAct, page: p} }
+
+// Administer is a page for who may say who may do what.
+func Administer(pattern string, p page) route {
+	return route{pattern: pattern, may: mayAdminister, page: p}
 }
 
-// portalRoutes are the partners' pages.
-func (s *surface) portalRoutes() []route {
-	return append(slices.Concat(s.sharedRoutes(), s.verifyRoutes(), s.endpointRoutes(), s.secretRoutes()),
-		route{"GET /portal", mayRead, s.portalHome},
-		route{"GET /portal/catalogue", mayRead, s.cataloguePage},
-	)
+// Audit is a page for who may see what others did.
+func Audit(pattern string, p page) route { return route{pattern: pattern, may: mayAudit, page: p} }
+
+// Add gives the surface pages.
+func (s *surface) Add(routes ...route) { s.routes = append(s.routes, routes...) }
+
+// Patterns lists every route as a pattern of http.ServeMux.
+func (s *surface) Patterns() (all []string) {
+	for _, rt := range s.routes {
+		all = append(all, rt.pattern)
+	}
+	return all
 }
 
-// sharedRoutes are what both surfaces answer.
+// sharedRoutes are what every surface answers.
 func (s *surface) sharedRoutes() []route {
-	return append(slices.Concat(s.peopleRoutes(), s.deliveryRoutes(), s.replayRoutes()), []route{
+	return append(s.peopleRoutes(), []route{
 		{"GET " + s.base + "/{$}", mayAnyone, s.dropSlash},
 		{"GET " + s.base + "/static/{name}", mayAnyone, s.staticFile},
 		{"POST " + s.base + "/preferences", mayAnyone, s.savePreferences},

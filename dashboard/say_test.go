@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -42,19 +41,6 @@ func TestRefusalsAreInTheLanguageOfThePage(t *testing.T) {
 		refuses(409, base+id+"/retry", "điểm nhận của lượt gửi đã bị xóa", nil)
 		refuses(400, s.portal.URL+"/portal/recover/start", "Lý do có tối đa 200 ký tự.", url.Values{"form": {"f"}, "rate": {"5"}, "reason": {strings.Repeat("x", 201)}})
 	})
-	for refusal, says := range map[string]string{
-		"the delivery never had an endpoint":                               "该投递从未有过端点",
-		"the delivery's event is past its retention and gone":              "该投递的事件已超过保留期限，不复存在",
-		"a test is sent once: send another":                                "测试只发送一次：请另发一次",
-		"the delivery is being sent just now: wait for the attempt to end": "该投递正在发送：请等待本次尝试结束",
-		"the delivery moved on meanwhile: try again":                       "该投递其间已变化：请重试",
-		"the replay is paused and cannot become running":                   "该重发的状态为 已暂停，不能变为 进行中",
-		"there is no endpoint ep_1":                                        "没有端点 ep_1",
-	} {
-		if got := (&request{Locale: locale.Chinese}).say(refusal); got != says {
-			t.Errorf("%s: %s, want %s", refusal, got, says)
-		}
-	}
 }
 
 // A delivery that was retried goes out only if nothing holds it back; the page

@@ -20,7 +20,6 @@ import (
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
-	"ledgerhook/webhook"
 )
 
 func TestMain(m *testing.M) { ledgertest.Main(m) }
@@ -36,10 +35,9 @@ var TestKey = sync.OnceValue(func() *rsa.PublicKey {
 
 // Forms lists the patterns of every form of both surfaces.
 func Forms() (patterns []string) {
-	ops, portal := &surface{Dashboard: &Dashboard{}, name: opsSurface, base: "/ops"}, &surface{Dashboard: &Dashboard{}, name: portalSurface, base: "/portal"}
-	for _, rt := range append(ops.opsRoutes(), portal.portalRoutes()...) {
-		if strings.HasPrefix(rt.pattern, "POST ") {
-			patterns = append(patterns, strings.TrimPrefix(rt.pattern, "POST "))
+	for _, pattern := range Patterns() {
+		if form, is := strings.CutPrefix(pattern, "POST "); is {
+			patterns = append(patterns, form)
 		}
 	}
 	return patterns
@@ -80,7 +78,6 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.delayed = nil // no refusal is kept back
 	s := &stage{Dashboard: d, bench: b}
 	s.ops, s.portal = httptest.NewServer(web.Observe(log, nil, d.Ops())), httptest.NewServer(web.Observe(log, nil, d.Portal()))
 	t.Cleanup(s.ops.Close)
@@ -91,18 +88,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 // person makes somebody, an operator if the partner is empty.
 func (s *stage) person(t *testing.T, partner string, role partners.Role) partners.Person {
 	t.Helper()
-	_, hash := partners.NewPageToken()
-	now := time.Now()
-	invite := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: partner, Role: role, InvitedBy: "test", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
-	if err := s.Ledger.CreateInvite(t.Context(), hash, invite, byTest); err != nil {
-		t.Fatal(err)
-	}
-	person := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: strings.ToLower(webhook.NewID("u")), Name: "Somebody", PartnerCode: partner, Role: role, CreatedAt: now}
-	person, err := s.Ledger.AcceptInvite(t.Context(), hash, person, "unusable", now, byTest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return person
+	return s.bench.Person(t, partner, role)
 }
 
 var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
@@ -116,19 +102,13 @@ func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.C
 
 func (s *stage) signInAs(t *testing.T, person partners.Person) *http.Client {
 	t.Helper()
-	token, hash := partners.NewPageToken()
-	now := time.Now()
-	session := partners.Session{ID: webhook.NewID("ses_"), PersonID: person.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(partners.SessionLife)}
-	if err := s.Ledger.StartSession(t.Context(), hash, session, byTest); err != nil {
-		t.Fatal(err)
-	}
 	name := "ledgerhook_ops"
 	if !person.IsOperator() {
 		name = "ledgerhook_portal"
 	}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     withCookie{name + "=" + token},
+		Transport:     withCookie{name + "=" + s.bench.Session(t, person)},
 	}
 }
 
@@ -166,4 +146,10 @@ func ask(t *testing.T, c *http.Client, method, address string, form url.Values, 
 		t.Fatal(err)
 	}
 	return resp, string(body)
+}
+
+// formToken is what a form carries that must be done once.
+func formToken() string {
+	token, _ := partners.NewPageToken()
+	return token
 }

@@ -26,17 +26,26 @@ type surface struct {
 	*Dashboard
 	name, base string
 	groups     []navGroup
+	templates  []*templates // where its pages' are, beside the shell's own
 	routes     []route
 	short      shortPages
 	rendering  chan struct{} // held while a stranger's page is rendered
+}
+
+// newSurface has the pages that every surface has. name is opsSurface or
+// portalSurface, menu its menu; sets are the templates of its other pages.
+func newSurface(d *Dashboard, name string, menu []navGroup, sets ...*templates) *surface {
+	s := &surface{Dashboard: d, name: name, base: "/" + name, groups: menu, templates: sets}
+	s.Add(s.sharedRoutes()...)
+	return s
 }
 
 // contentPolicy lets a page load from its own surface only, and nothing inline.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// handler serves the surface's routes, its own 404 and 405 included.
-func (s *surface) handler() http.Handler {
+// Handler serves the surface's routes, its own 404 and 405 included.
+func (s *surface) Handler() http.Handler {
 	s.short, s.rendering = s.newShortPages(), make(chan struct{}, 1)
 	s.Metrics.AuthReasons(s.name, failedPassword, failedCode, failedDisabled, failedLocked, failedCrowd)
 	mux := http.NewServeMux()
@@ -110,3 +119,7 @@ func (s *surface) pageOf(pattern string, address *url.URL) string {
 func streams(pattern string) bool {
 	return strings.HasSuffix(pattern, "/live") || strings.HasSuffix(pattern, ".csv")
 }
+
+// panelLimit is how long a part of a page may take, so that the page is there
+// in time without it.
+const panelLimit = 1500 * time.Millisecond

@@ -15,10 +15,15 @@ import (
 func TestEveryAnswerKeepsForeignScriptsOut(t *testing.T) {
 	s := newStage(t)
 	c := s.signIn(t, "", partners.RoleAdmin)
-	for _, path := range []string{"/ops", "/ops/system", "/ops/mailbox", "/ops/nothing", "/ops/static/nothing", "/ops/static/" + s.assets.hashed["app.js"], "/ops/"} {
+	_, page := ask(t, c, "GET", s.ops.URL+"/ops", nil)
+	script := regexp.MustCompile(`/ops/static/app\.[^"]+\.js`).FindString(page)
+	if script == "" {
+		t.Fatal("the page loads no script")
+	}
+	for _, path := range []string{"/ops", "/ops/system", "/ops/mailbox", "/ops/nothing", "/ops/static/nothing", script, "/ops/"} {
 		resp, body := ask(t, c, "GET", s.ops.URL+path, nil)
 		h := resp.Header
-		if h.Get("Content-Security-Policy") != contentPolicy || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" {
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; ") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" {
 			t.Errorf("%s: %d %v", path, resp.StatusCode, h)
 		}
 		if strings.Contains(body, "<style") || strings.Contains(body, "<script>") || strings.Contains(body, " style=") || strings.Contains(body, " onclick=") {
@@ -115,7 +120,7 @@ func TestTheFirstTwoPagesShowWhatIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	letter := partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: "a@example.com", Lang: "en"}, Code: "123456"}
-	if err := s.mailbox.Carry(t.Context(), letter); err != nil {
+	if err := s.Mailbox.Carry(t.Context(), letter); err != nil {
 		t.Fatal(err)
 	}
 	for path, says := range map[string][]string{
@@ -149,44 +154,23 @@ func TestWhoReadsTheMailboxIsNoted(t *testing.T) {
 	})
 }
 
-// Every form belongs to a page that can be asked for.
-func TestEveryFormsAddressLiesBelowAPage(t *testing.T) {
-	s := newStage(t)
-	ops, portal := &surface{Dashboard: s.Dashboard, name: opsSurface, base: "/ops"}, &surface{Dashboard: s.Dashboard, name: portalSurface, base: "/portal"}
-	ops.routes, portal.routes = ops.opsRoutes(), portal.portalRoutes()
-	for _, surface := range []*surface{ops, portal} {
-		for _, rt := range surface.routes {
-			method, pattern, _ := strings.Cut(rt.pattern, " ")
-			if method != "POST" {
-				continue
-			}
-			page, err := url.Parse(surface.pageOf(rt.pattern, &url.URL{Path: pattern, RawQuery: "x=1"}))
-			if err != nil || !surface.has("GET "+page.Path) || page.RawQuery != "x=1" {
-				t.Errorf("%s belongs to %v %v", rt.pattern, page, err)
-			}
-		}
-	}
-}
-
 // What nobody's page can lead to is refused as what it is, in every place where
 // it can stand, and shows nothing of anything else.
 func TestWhatCannotBeAnIDOrATextIsNoFaultOfOurs(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := stageOn(t, b)
 		b.Partner(t, "acme")
-		ops := &surface{Dashboard: s.Dashboard, name: opsSurface, base: "/ops"}
-		portal := &surface{Dashboard: s.Dashboard, name: portalSurface, base: "/portal"}
 		for _, who := range []struct {
-			client *http.Client
-			base   string
-			routes []route
+			client   *http.Client
+			base     string
+			patterns []string
 		}{
-			{s.signIn(t, "", partners.RoleAdmin), s.ops.URL, ops.opsRoutes()},
-			{s.signIn(t, "acme", partners.RoleAdmin), s.portal.URL, portal.portalRoutes()},
+			{s.signIn(t, "", partners.RoleAdmin), s.ops.URL, patternsOf("/ops")},
+			{s.signIn(t, "acme", partners.RoleAdmin), s.portal.URL, patternsOf("/portal")},
 		} {
-			for _, rt := range who.routes {
-				method, path, _ := strings.Cut(strings.TrimSuffix(rt.pattern, "{$}"), " ")
-				if streams(rt.pattern) || slices.Contains([]string{"/logout", "/account/password", "/account/totp/off"}, strings.TrimPrefix(path, "/"+strings.Split(path, "/")[1])) {
+			for _, pattern := range who.patterns {
+				method, path, _ := strings.Cut(strings.TrimSuffix(pattern, "{$}"), " ")
+				if strings.HasSuffix(path, "/live") || strings.HasSuffix(path, ".csv") || slices.Contains([]string{"/logout", "/account/password", "/account/totp/off"}, strings.TrimPrefix(path, "/"+strings.Split(path, "/")[1])) {
 					continue // signs out, or asks for a password, of which these people have none
 				}
 				for _, odd := range []string{"%00", "%FF", "x%2Fhistory", "windows"} {
@@ -201,7 +185,7 @@ func TestWhatCannotBeAnIDOrATextIsNoFaultOfOurs(t *testing.T) {
 						query += "&" + name + "=" + odd
 					}
 					if resp, body := ask(t, who.client, method, at+"?"+query[1:], form); resp.StatusCode >= 500 {
-						t.Errorf("%s with %s: %d %.400s", rt.pattern, odd, resp.StatusCode, body)
+						t.Errorf("%s with %s: %d %.400s", pattern, odd, resp.StatusCode, body)
 					}
 				}
 			}
@@ -221,7 +205,7 @@ func TestAnEndpointsPageIsAskedForByItsIDAlone(t *testing.T) {
 			}
 		}
 	}
-	if len(s.memory.values) > 1 { // the session
-		t.Errorf("remembered: %v", s.memory.values)
+	if n := s.Memory.Len(); n > 1 { // the session
+		t.Errorf("%d values are remembered", n)
 	}
 }

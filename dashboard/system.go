@@ -40,12 +40,12 @@ func (s *surface) systemPage(w http.ResponseWriter, r *http.Request, q *request)
 	defer cancel()
 	var lag, skew fact[time.Duration]
 	together(
-		func() { v.Stores = recall(ctx, s.memory, "system/stores", s.stores) },
-		func() { v.Queue = recall(ctx, s.memory, "system/queue", s.Queue.Depths) },
-		func() { v.Workers = recall(ctx, s.memory, "system/workers", s.Ledger.Workers) },
-		func() { v.Breakers = recall(ctx, s.memory, "system/breakers", s.Ledger.PartnerWindows) },
-		func() { lag = recall(ctx, s.memory, "system/lag", s.Ledger.RollupLag) },
-		func() { skew = recall(ctx, s.memory, "system/skew", s.Ledger.ClockSkew) },
+		func() { v.Stores = recall(ctx, s.Memory, "system/stores", s.stores) },
+		func() { v.Queue = recall(ctx, s.Memory, "system/queue", s.Queue.Depths) },
+		func() { v.Workers = recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
+		func() { v.Breakers = recall(ctx, s.Memory, "system/breakers", s.Ledger.PartnerWindows) },
+		func() { lag = recall(ctx, s.Memory, "system/lag", s.Ledger.RollupLag) },
+		func() { skew = recall(ctx, s.Memory, "system/skew", s.Ledger.ClockSkew) },
 	)
 	for _, windows := range v.Breakers.Value {
 		if p := (heldBack{windows}); p.Held > 0 || p.Open()+p.OnProbation() > 0 {
@@ -63,10 +63,6 @@ func (s *surface) systemPage(w http.ResponseWriter, r *http.Request, q *request)
 	}
 	return q.render(w, r, "system", v)
 }
-
-// panelLimit is how long a part of a page may take, so that the page is there
-// in time without it.
-const panelLimit = 1500 * time.Millisecond
 
 // storesLimit leaves a page the time to say which store does not answer.
 const storesLimit = panelLimit - 300*time.Millisecond

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -116,3 +117,6 @@ func (v *signedView) fill(ctx context.Context, s *surface, e webhook.Event, sent
 	}
 	return nil
 }
+
+// doneBefore answers a form that comes a second time.
+var doneBefore = locale.Text("This was done already: the form was sent before. Nothing was done twice.")
