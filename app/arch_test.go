@@ -42,6 +42,19 @@ var packages = map[string]row{
 	"deploy":    {0, nil},
 }
 
+// parts are the packages below one of the table that keep an order among
+// themselves: what of ours each may import. "^" stands for what the package of
+// the table may.
+var parts = map[string][]string{
+	"dashboard":            {"^", "dashboard/ops", "dashboard/portal", "dashboard/shell"},
+	"dashboard/ops":        {"^", "dashboard/deliveries", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
+	"dashboard/portal":     {"^", "dashboard/deliveries", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
+	"dashboard/deliveries": {"^", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
+	"dashboard/shell":      {"^", "dashboard/chart", "dashboard/locale"},
+	"dashboard/chart":      {"dashboard/locale"},
+	"dashboard/locale":     nil,
+}
+
 // reserved names the few packages that may import a path or what lies below it.
 var reserved = []struct {
 	path string
@@ -81,6 +94,25 @@ func TestTheTableOnlyPointsDownward(t *testing.T) {
 	}
 }
 
+// Following the arrows among the parts of a package never leads back.
+func TestThePartsPointDownwardToo(t *testing.T) {
+	var walk func(from string, way []string)
+	walk = func(from string, way []string) {
+		if slices.Contains(way, from) {
+			t.Fatalf("a circle: %s → %s", strings.Join(way, " → "), from)
+		}
+		for _, to := range parts[from] {
+			if _, known := parts[to]; !known && to != "^" {
+				t.Errorf("%s may import %s, which is none of the parts", from, to)
+			}
+			walk(to, append(slices.Clone(way), from))
+		}
+	}
+	for from := range parts {
+		walk(from, nil)
+	}
+}
+
 func TestAWrongImportIsFound(t *testing.T) {
 	tests := []struct {
 		name, file, imports string
@@ -115,6 +147,14 @@ func TestAWrongImportIsFound(t *testing.T) {
 		{"goose outside ledger", "cmd/ledgerhook/migrate.go", "github.com/pressly/goose/v3", "only ledger may"},
 		{"html/template outside dashboard", "ingest/docs.go", "html/template", "only dashboard may"},
 
+		{"an arrow among parts", "dashboard/ops/order.go", "ledgerhook/dashboard/deliveries", ""},
+		{"a part imports what its package may", "dashboard/shell/login.go", "ledgerhook/partners", ""},
+		{"a part that may import less", "dashboard/chart/chart.go", "ledgerhook/ledger", "dashboard/chart may import dashboard/locale of ours"},
+		{"a part that may import nothing", "dashboard/locale/locale.go", "ledgerhook/webhook", "dashboard/locale may import nothing of ours"},
+		{"an arrow between the two surfaces", "dashboard/portal/home.go", "ledgerhook/dashboard/ops", "dashboard/portal may import webhook, web, "},
+		{"an arrow upward among parts", "dashboard/shell/login.go", "ledgerhook/dashboard", "dashboard/shell may import webhook, web, "},
+		{"a part imports what its package may not", "dashboard/ops/find.go", "ledgerhook/ingest", "dashboard/ops may import webhook, web, "},
+		{"a new part", "dashboard/mobile/home.go", "ledgerhook/webhook", "dashboard/mobile is not in the architecture: add it to parts"},
 		{"a new package", "payments/payments.go", "fmt", "payments/payments.go: payments is not in the architecture: add it to packages in app/arch_test.go"},
 		{"code in the root", "embed.go", "embed", "embed.go: the module's root holds no Go code"},
 	}
@@ -213,11 +253,29 @@ func (i imported) fault() string {
 	if !within(i.path, module) {
 		return ""
 	}
-	to, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(i.path, module), "/"), "/")
+	whole := strings.TrimPrefix(strings.TrimPrefix(i.path, module), "/")
+	to, _, _ := strings.Cut(whole, "/")
+	if _, ordered := parts[from]; ordered {
+		return i.faultOfPart(from, to, whole)
+	}
 	if to == from || importer.allows(to) {
 		return ""
 	}
 	return fmt.Sprintf("%s imports %s: %s may import %s of ours", i.file, i.path, from, importer.allowed())
+}
+
+// faultOfPart is fault where the packages below the importer's keep an order.
+func (i imported) faultOfPart(from, to, whole string) string {
+	importer := path.Dir(i.file)
+	may, known := parts[importer]
+	if !known {
+		return fmt.Sprintf("%s: %s is not in the architecture: add it to parts in app/arch_test.go with what it may import", i.file, importer)
+	}
+	if slices.Contains(may, whole) || to != from && slices.Contains(may, "^") && packages[from].allows(to) {
+		return ""
+	}
+	allowed := row{may: may}.allowed()
+	return fmt.Sprintf("%s imports %s: %s may import %s of ours", i.file, i.path, importer, strings.ReplaceAll(allowed, "^", packages[from].allowed()))
 }
 
 func (r row) allows(to string) bool {

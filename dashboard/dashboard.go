@@ -1,132 +1,57 @@
 // Package dashboard serves the pages that people look at: the operators' at
-// /ops and the partners' at /portal.
+// /ops, the partners' at /portal.
 //
-// routes.go lists every page with who may see it; render.go puts a page's
-// template into the layout; request.go says who asks. A page is a function
-// that reads the ledger, fills a small view struct and renders one template.
+// It puts the two surfaces together. Each page is a function that reads the
+// ledger, fills a small view struct and renders one template; it is in the
+// package of who sees it:
+//
+//	ops         the operators' own pages
+//	portal      the partners' own pages
+//	deliveries  the pages about deliveries and replays, which both have
+//	shell       what every page stands in: who asks, templates, memory, live updates, people
+//	chart       drawings
+//	locale      texts and figures in the reader's language
 package dashboard
 
 import (
-	"context"
-	"crypto/rsa"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
-	"time"
 
-	"ledgerhook/dashboard/locale"
-	"ledgerhook/delivery"
-	"ledgerhook/delivery/guard"
-	"ledgerhook/delivery/queue"
-	"ledgerhook/ledger"
-	"ledgerhook/partners"
-	"ledgerhook/signer"
-	"ledgerhook/web"
-	"ledgerhook/webhook"
+	"ledgerhook/dashboard/ops"
+	"ledgerhook/dashboard/portal"
+	"ledgerhook/dashboard/shell"
 )
 
-// Options are what the pages stand on. All fields but the ones that say so
-// are required.
-type Options struct {
-	Ledger  *ledger.Ledger
-	Box     *signer.Box
-	Queue   *queue.Queue
-	Metrics *web.Metrics // nil: none
-	// AuditFailed counts an entry that could not be written into the audit log,
-	// so that what it tells of was refused; nil: nobody counts.
-	AuditFailed func()
-	Log         *slog.Logger
-	Version     string
-
-	// Secure says that the public URL is https, so that the portal's cookies are
-	// Secure whatever a request looks like here.
-	Secure bool
-	// Key is the public half of the active signing key, which every new
-	// notification is signed with.
-	Key *rsa.PublicKey
-	// Guard judges the URLs that partners register, as Resolver finds them.
-	Guard    *guard.Guard
-	Resolver *net.Resolver
-	// PublicURL is how partners reach the gateway, without a slash at its end.
-	PublicURL string
-	// SendMail hands a text to a mail server; nil: there is none, and links are
-	// handed over by people.
-	SendMail func(ctx context.Context, to, subject, text string) error
-	// Settings is the effective configuration, secrets masked.
-	Settings []Setting
-	// Health is what /readyz answers from.
-	Health *web.Health
-	// Limiter bounds the tests of a partner's endpoints. nil: by this process alone.
-	Limiter *web.Limiter
-
-	// Slots are how many deliveries this process sends and can send at once;
-	// known is false in one without a worker.
-	Slots func() (busy, total int, known bool)
-
-	// Composer makes the very bytes that partners get. nil: they are shown
-	// without their signature.
-	Composer *delivery.Composer
-	// Retry is the schedule of a delivery, Timeout the limit of one attempt and
-	// Retention how long what was sent is kept; zero: not known.
-	Retry     webhook.RetryPolicy
-	Timeout   time.Duration
-	Retention time.Duration
-
-	// RateAge is how old a rate may be and still give a price, and FailedQuotes
-	// how many quotes in a row this process could not give for a reason on our
-	// side, with the key and the time of the last; nil: it serves no partners.
-	RateAge      time.Duration
-	FailedQuotes func() (count int, key string, at time.Time)
-}
+// Options are what the pages stand on.
+type Options = shell.Options
 
 // Setting is one value of the effective configuration as it is shown.
-type Setting struct {
-	Name, Value, Default, Meaning string
-	Secret                        bool // Value is masked
-}
+type Setting = shell.Setting
 
 // Dashboard holds both surfaces. It is safe for concurrent use.
 type Dashboard struct {
-	Options
-	assets  *assets
-	Memory  *memory
-	hub     *hub
-	Mailbox *partners.Mailbox
-	checks  *web.Limiter // of signatures in the portal, by partner
-	invited *web.Limiter // of links that are opened, by address
-	crowds  *web.Limiter // of requests, see crowd.go
-	chain   chainWatch
-	delayed chan struct{} // answers that are kept back, see crowd.go
-	started time.Time
-
-	opsDoor, portalDoor *door
+	*shell.Shell
 }
 
 // New prepares every asset; an error means that one of them is wrong or an
 // option is missing.
 func New(o Options) (*Dashboard, error) {
-	if o.Ledger == nil || o.Box == nil || o.Key == nil || o.Guard == nil || o.Resolver == nil || o.Queue == nil || o.Health == nil || o.Slots == nil || o.Log == nil {
-		return nil, errors.New("make the pages: an option is missing")
-	}
-	if o.Limiter == nil {
-		o.Limiter = web.NewLimiter(nil)
-	}
-	d := &Dashboard{Options: o, Memory: newMemory(), hub: newHub(o.Log), Mailbox: partners.NewMailbox(o.Ledger, o.Box), checks: web.NewLimiter(nil), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
-	err := locale.Load()
+	s, err := shell.New(o)
 	if err != nil {
-		return nil, fmt.Errorf("read the translations of the pages: %w", err)
+		return nil, err
 	}
-	if d.assets, err = loadAssets(); err != nil {
-		return nil, fmt.Errorf("load the pages' assets: %w", err)
-	}
-	return d, nil
+	return &Dashboard{s}, nil
 }
 
 // Ops serves /ops and what lies below it. It belongs on the internal listener
 // alone.
-func (d *Dashboard) Ops() http.Handler { return newOps(d).Handler() }
+func (d *Dashboard) Ops() http.Handler { return ops.New(d.Shell).Handler() }
 
 // Portal serves /portal and what lies below it.
-func (d *Dashboard) Portal() http.Handler { return newPortal(d).Handler() }
+func (d *Dashboard) Portal() http.Handler { return portal.New(d.Shell).Handler() }
+
+// Patterns lists every route of both surfaces as a pattern of http.ServeMux,
+// for tests that hold something of each.
+func Patterns() []string {
+	none := &shell.Shell{}
+	return append(ops.New(none).Patterns(), portal.New(none).Patterns()...)
+}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"ledgerhook/dashboard/ops"
+	"ledgerhook/dashboard/portal"
+	"ledgerhook/dashboard/shell"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -17,7 +20,7 @@ import (
 // Each is put together when it is first asked for, and must not fail then.
 func TestEveryPageCanBePutTogetherInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	for _, s := range []*surface{newOps(&Dashboard{}), newPortal(&Dashboard{})} {
+	for _, s := range []*shell.Surface{ops.New(&shell.Shell{}), portal.New(&shell.Shell{})} {
 		if err := s.CheckTemplates(); err != nil {
 			t.Error(err)
 		}
@@ -56,7 +59,7 @@ func sources(t *testing.T, ext string) map[string]string {
 // only our own drawings may be vouched for.
 func TestOnlyDrawingsAreVouchedFor(t *testing.T) {
 	vouched := regexp.MustCompile(`template\.(HTML|HTMLAttr|JS|JSStr|CSS|URL|Srcset)\(`)
-	drawings := []string{"icon.go", "chart.go", "chart_bars.go", "chart_qr.go", "order.go"}
+	drawings := []string{"chart/bars.go", "chart/chart.go", "chart/qr.go", "ops/order.go", "shell/icon.go"}
 	for name, source := range sources(t, ".go") {
 		if found := vouched.FindString(source); found != "" && !slices.Contains(drawings, name) {
 			t.Errorf("%s vouches with %s", name, found)

@@ -278,7 +278,7 @@ func TestEveryProgramThatIsShownVerifies(t *testing.T) {
 			if strings.HasSuffix(file, ".go") {
 				source += ".txt" // so that it is no package of ours
 			}
-			text, err := os.ReadFile(filepath.Join("snippets", source))
+			text, err := os.ReadFile(filepath.Join("portal/snippets", source))
 			if err != nil {
 				t.Fatal(err)
 			}

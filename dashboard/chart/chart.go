@@ -1,0 +1,157 @@
+// Package chart draws figures: bars, timelines and codes as SVG, with the same
+// as a table for who cannot see them. Every text in a drawing is escaped.
+package chart
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/locale"
+)
+
+// Chart is a drawing with the same as a table; the component "chart" shows it.
+type Chart struct {
+	Title  string
+	Legend []Series
+	SVG    template.HTML
+	Wide   bool // the drawing may be wider than the page and is then scrolled
+	Head   []string
+	Rows   [][]string
+}
+
+// Series is one quantity of a chart; its tone colours it.
+type Series struct{ Name, Tone string }
+
+// HourBar is what a bar of one hour is stacked of, in the order of the series.
+type HourBar struct {
+	Hour   time.Time
+	Counts []int64
+}
+
+const (
+	chartWidth  = 720.0
+	chartHeight = 190.0
+	chartLeft   = 44.0 // for the numbers of the scale
+	chartBottom = 22.0 // for the hours
+	chartTop    = 8.0
+)
+
+// StackedBars draws bars by the hour, oldest first, with the table beside it,
+// newest first. Every text is escaped.
+func StackedBars(title, hourWord string, quantities []Series, bars []HourBar) Chart {
+	c := Chart{Title: title, Legend: quantities, Head: []string{hourWord}}
+	for _, q := range quantities {
+		c.Head = append(c.Head, q.Name)
+	}
+	for i := len(bars) - 1; i >= 0; i-- {
+		row := []string{bars[i].Hour.UTC().Format("2006-01-02 15:04")}
+		for _, n := range bars[i].Counts {
+			row = append(row, locale.Number(n))
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	c.SVG = drawBars(title, quantities, bars)
+	return c
+}
+
+func drawBars(title string, quantities []Series, bars []HourBar) template.HTML {
+	var most int64
+	for _, b := range bars {
+		most = max(most, sum(b.Counts))
+	}
+	top := niceTop(most)
+	height := chartHeight - chartTop - chartBottom
+	var s svg
+	s.open("drawing-bars", chartWidth, chartHeight, title)
+	for i := range 5 {
+		value := float64(top) * float64(i) / 4
+		if i > 0 && i < 4 && value != math.Trunc(value) {
+			continue
+		}
+		y := chartTop + height - height*float64(i)/4
+		s.f(`<path class="grid" d="M%v %vH%v"/>`, chartLeft, y, chartWidth)
+		s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, chartLeft-7, y+4, shortNumber(int64(value)))
+	}
+	step := (chartWidth - chartLeft) / float64(max(1, len(bars)))
+	for i, b := range bars {
+		x, y := chartLeft+step*float64(i)+step*.14, chartTop+height
+		for j, n := range b.Counts {
+			if n <= 0 || j >= len(quantities) {
+				continue
+			}
+			h := math.Max(1, height*float64(n)/float64(top))
+			y -= h
+			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v: %v %v</title></rect>`,
+				quantities[j].Tone, x, y, step*.72, h, b.Hour.UTC().Format("15:04"), locale.Number(n), quantities[j].Name)
+		}
+		if every := max(1, len(bars)/8); i%every == 0 {
+			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, chartLeft+step*(float64(i)+.5), chartHeight-6, b.Hour.UTC().Format("15:04"))
+		}
+	}
+	return s.close()
+}
+
+func sum(counts []int64) (total int64) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
+}
+
+// niceTop is the top of a scale that most fits under: 1, 2, 4 or 5 times a
+// power of ten, at least 4.
+func niceTop(most int64) int64 {
+	for power := int64(1); power > 0 && power < math.MaxInt64/10; power *= 10 {
+		for _, n := range []int64{1, 2, 4, 5} {
+			if top := n * power; top >= max(most, 4) {
+				return top
+			}
+		}
+	}
+	return math.MaxInt64
+}
+
+// shortNumber spells a number of a scale: 1.5 k, 20 M.
+func shortNumber(n int64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if float64(n) >= u.size {
+			return strconv.FormatFloat(math.Round(float64(n)/u.size*10)/10, 'f', -1, 64) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// svg writes a drawing. Numbers and texts go through f, which escapes.
+type svg struct{ b strings.Builder }
+
+func (s *svg) open(class string, width, height float64, title string) {
+	s.f(`<svg class="%v" viewBox="0 0 %v %v" width="%v" height="%v" role="img" focusable="false"><title>%v</title>`, class, width, height, width, height, title)
+}
+
+// f adds markup; the arguments, numbers or texts, stand for its %v.
+func (s *svg) f(markup string, args ...any) {
+	for i, a := range args {
+		switch a := a.(type) {
+		case float64:
+			args[i] = number(a)
+		case string:
+			args[i] = template.HTMLEscapeString(a)
+		}
+	}
+	fmt.Fprintf(&s.b, markup, args...)
+}
+
+func (s *svg) close() template.HTML {
+	s.b.WriteString("</svg>")
+	return template.HTML(s.b.String())
+}
+
+// number spells a coordinate to a tenth.
+func number(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

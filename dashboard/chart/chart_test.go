@@ -1,0 +1,83 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var hour = time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)
+
+func TestBarsHaveTheSameInATable(t *testing.T) {
+	c := StackedBars("Deliveries by hour", "Hour", []Series{{"delivered", "good"}, {"exhausted", "bad"}},
+		[]HourBar{{hour, []int64{1200, 3}}, {hour.Add(time.Hour), []int64{0, 0}}})
+	if n := strings.Count(string(c.SVG), "<rect"); n != 2 {
+		t.Errorf("%d bars, want 2: none for what did not happen", n)
+	}
+	if got := strings.Join(c.Rows[1], "|"); got != "2026-11-28 14:00|1,200|3" || len(c.Rows) != 2 || len(c.Head) != 3 {
+		t.Errorf("%v %v", c.Head, c.Rows)
+	}
+}
+
+// Whatever is drawn is well-formed, and no text in it becomes markup.
+func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"plain", `</title><script>alert(1)</script>`, `"><x y='`, "%s %d", "giờ 时"}).Draw(t, "text")
+		counts := rapid.SliceOfN(rapid.Int64Range(0, 1e12), 2, 2)
+		var bars []HourBar
+		var marks []Mark
+		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
+			at := hour.Add(time.Duration(i) * time.Hour)
+			bars = append(bars, HourBar{at, counts.Draw(t, "counts")})
+			marks = append(marks, Mark{At: at, Tone: rapid.SampledFrom([]string{"good", "bad", "warn", "busy", "idle"}).Draw(t, "tone"), Label: text, Title: text, Future: i%2 == 1})
+		}
+		for name, drawing := range map[string]string{
+			"bars":     string(drawBars(text, []Series{{text, "good"}, {text, "bad"}}, bars)),
+			"timeline": string(Timeline(text, marks)),
+		} {
+			if strings.Contains(drawing, "<script") || strings.Contains(drawing, "%!") || strings.Contains(drawing, "NaN") {
+				t.Errorf("%s: %s", name, drawing)
+			}
+			for d := xml.NewDecoder(strings.NewReader(drawing)); ; {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("%s: %v in %s", name, err, drawing)
+				}
+			}
+		}
+	})
+}
+
+func TestATimelineIsInOrderAndADayDoesNotPushSecondsTogether(t *testing.T) {
+	places := place([]Mark{{At: hour}, {At: hour.Add(5 * time.Second)}, {At: hour.Add(24 * time.Hour)}})
+	if places[1]-places[0] < timelineLeast || places[2]-places[1] <= places[1]-places[0] || places[2]-places[1] > 4*timelineLeast {
+		t.Errorf("%v", places)
+	}
+}
+
+func TestTheScaleEndsAtARoundNumber(t *testing.T) {
+	for most, want := range map[int64]int64{0: 4, 4: 4, 5: 5, 9: 10, 1201: 2000, 48_200: 50_000} {
+		if got := niceTop(most); got != want {
+			t.Errorf("%d: %d, want %d", most, got, want)
+		}
+	}
+}
+
+func TestManyAttemptsFitIntoAPage(t *testing.T) {
+	marks := []Mark{{At: hour}}
+	for i := range 14 {
+		marks = append(marks, Mark{At: hour.Add(time.Duration(i*i) * time.Hour)})
+	}
+	if places := place(marks); places[len(places)-1] > timelineRoom {
+		t.Errorf("%v", places)
+	}
+	if got := gapWords(64*time.Minute, timelineTight); got != "1 h" {
+		t.Errorf("between two that stand close: %q", got)
+	}
+}

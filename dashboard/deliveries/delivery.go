@@ -1,0 +1,239 @@
+package deliveries
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/chart"
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// deliveryView is one delivery with all that is known of it.
+type deliveryView struct {
+	ledger.FoundDelivery
+	State     shell.Pill
+	Sentence  string
+	Waiting   waitingNote
+	Done      string // what was just done; empty: nothing
+	Drawing   chart.Chart
+	Blame     blame
+	Advice    []string
+	Attempts  []attemptView // newest first
+	Event     shell.Fact[seenEvent]
+	Others    []otherDelivery // of the event
+	Payload   payloadView
+	Diff      shell.Fact[payloadDiff]
+	Curl      string
+	CLI       string
+	History   shell.Fact[[]ActivityRow]
+	CanRetry  bool
+	CanCancel bool
+	AsOf      time.Time
+}
+
+// seenEvent is the event of a delivery, empty if it is past its retention, and
+// all that was made of it.
+type seenEvent struct {
+	webhook.Event
+	Deliveries []delivery.Placed
+}
+
+// otherDelivery is another delivery of the same event.
+type otherDelivery struct {
+	delivery.Placed
+	State    shell.Pill
+	Relation string
+}
+
+// maxHistory is how many audit entries of a delivery are shown.
+const maxHistory = 50
+
+// deliveryAt is the delivery of the path with its attempts, if who asks may see
+// it.
+func (s Pages) deliveryAt(r *http.Request, q *shell.Request) (d ledger.FoundDelivery, attempts []webhook.Attempt, err error) {
+	if d, err = s.Ledger.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id")); err == nil {
+		attempts, err = s.Ledger.Attempts(r.Context(), d.ID)
+	}
+	return d, attempts, err
+}
+
+// deliveryPage shows one delivery. Only the delivery itself must be read; what
+// stands beside it may be missing.
+func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	d, attempts, err := s.deliveryAt(r, q)
+	if err != nil {
+		return err
+	}
+	v := deliveryView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Waiting: waitingOf(q.T, d, q.Now), AsOf: q.Now}
+	v.Done = map[string]string{
+		"retry": retriedWords(q.T, d, q.Now), "again": q.T("This is the new delivery of the same event."),
+		"cancel": q.T("It is cancelled. Nothing more is sent."),
+	}[r.URL.Query().Get("done")]
+	v.Drawing = attemptChart(q, d, attempts, s.Retry)
+	for i := len(attempts) - 1; i >= 0; i-- {
+		v.Attempts = append(v.Attempts, AttemptOf(q, attempts[i], i == len(attempts)-1))
+	}
+	if len(attempts) > 0 {
+		v.Blame = blameFor(q, attempts[len(attempts)-1])
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	key := q.Scope().Partner() + "/" + d.ID
+	shell.Together(
+		func() {
+			v.Event = shell.Recall(ctx, s.Memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
+				e, all, err := s.Ledger.SeenEvent(ctx, q.Scope(), d.EventID)
+				return seenEvent{e, all}, ignoreNotFound(err)
+			})
+		},
+		func() {
+			v.History = shell.Recall(ctx, s.Memory, "delivery/history/"+key, func(ctx context.Context) ([]ActivityRow, error) {
+				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
+				return ActivityRows(q, found), err
+			})
+		},
+		func() {
+			v.Diff = shell.Recall(ctx, s.Memory, "delivery/diff/"+key, func(ctx context.Context) (payloadDiff, error) { return s.diffWithLast(ctx, q, d) })
+		},
+		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
+	)
+	v.Others = otherDeliveries(q, d, v.Event.Value.Deliveries)
+	v.fillPayload(ctx, s, attempts)
+	if q.CanAct() {
+		once := d.Trigger == webhook.TriggerTest && d.State.Final()
+		v.CanRetry = d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed && !once
+		v.CanCancel = !d.State.Final() && d.State != webhook.Sending
+	}
+	return q.Render(w, r, "delivery", v)
+}
+
+func otherDeliveries(q *shell.Request, d ledger.FoundDelivery, all []delivery.Placed) (others []otherDelivery) {
+	for _, o := range all {
+		if o.ID == d.ID {
+			continue
+		}
+		relation := q.T("to another endpoint")
+		switch {
+		case o.ReplayOf == d.ID:
+			relation = q.T("repeats this one")
+		case d.ReplayOf == o.ID:
+			relation = q.T("repeated by this one")
+		case o.EndpointID == d.EndpointID:
+			relation = q.T("to the same endpoint")
+		}
+		others = append(others, otherDelivery{o, shell.StateOf(o.Shown(o.Window)), relation})
+	}
+	return others
+}
+
+// diffWithLast compares the delivery's payload with the one of its type that
+// the endpoint's partner took last.
+func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d ledger.FoundDelivery) (payloadDiff, error) {
+	page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{
+		Scope: q.Scope(), PartnerCode: d.PartnerCode, Types: []webhook.Type{d.Type}, States: []webhook.State{webhook.Delivered}, Limit: 5,
+	})
+	if err != nil {
+		return payloadDiff{}, err
+	}
+	for _, last := range page.Items {
+		if last.EventID == d.EventID {
+			continue
+		}
+		mine, err := s.Ledger.EventIn(ctx, q.Scope(), d.EventID)
+		if err != nil {
+			return payloadDiff{}, ignoreNotFound(err)
+		}
+		theirs, err := s.Ledger.EventIn(ctx, q.Scope(), last.EventID)
+		if err != nil {
+			return payloadDiff{}, ignoreNotFound(err)
+		}
+		return DiffPayloads(last.ID, theirs.Data, mine.Data), nil
+	}
+	return payloadDiff{}, nil
+}
+
+func ignoreNotFound(err error) error {
+	if webhook.KindOf(err) == webhook.KindNotFound {
+		return nil
+	}
+	return err
+}
+
+// fillPayload makes the bytes that were sent, and the lines that send them again.
+func (v *deliveryView) fillPayload(ctx context.Context, s Pages, attempts []webhook.Attempt) {
+	v.CLI = "ledgerhook deliveries show " + v.ID
+	e := v.Event.Value.Event
+	if e.ID == "" {
+		return
+	}
+	var err error
+	signed := s.Composer != nil
+	var body []byte
+	if signed {
+		body, err = s.Composer.Body(ctx, e)
+	}
+	if !signed || err != nil {
+		signed = false
+		body, err = signer.Notification{WebhookType: string(e.Type), Success: e.Success(), Data: e.Data, TopLevelSignature: e.Type.TopLevelSignature()}.Body("")
+	}
+	if err != nil {
+		return
+	}
+	shown := []byte(webhook.MaskCards(string(body)))
+	whole := bytes.Equal(shown, body)
+	v.Payload = payloadView{Raw: locale.Printable(shown), Pretty: Indent(shown), Signed: signed && whole, Bytes: int64(len(body))}
+	if len(attempts) > 0 && v.URL != "" && whole {
+		v.Curl = curlLine(v.URL, attempts[len(attempts)-1].RequestHeaders, body)
+	}
+}
+
+// toDelivery leads back to a delivery after something was done.
+func (s Pages) toDelivery(w http.ResponseWriter, r *http.Request, id, done string) error {
+	http.Redirect(w, r, s.Base+"/deliveries/"+id+"?done="+done, http.StatusSeeOther)
+	return nil
+}
+
+// retryDelivery makes an unfinished delivery due now, or a new one of a
+// finished one's event, by the rules of the internal API.
+func (s Pages) retryDelivery(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	d, err := s.Ledger.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	newID, err := s.Ledger.RetryDelivery(r.Context(), d.ID, q.Audit("delivery.retry"))
+	if err != nil {
+		return err
+	}
+	if newID != "" {
+		return s.toDelivery(w, r, newID, "again")
+	}
+	return s.toDelivery(w, r, d.ID, "retry")
+}
+
+// cancelDelivery ends an unfinished delivery, by the rules of the internal API.
+func (s Pages) cancelDelivery(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	d, err := s.Ledger.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	reason := "cancelled by an operator"
+	if s.Name == shell.Portal {
+		reason = "cancelled by the partner"
+	}
+	if err := s.Ledger.CancelDelivery(r.Context(), d.ID, reason, q.Audit("delivery.cancel")); err != nil {
+		return err
+	}
+	return s.toDelivery(w, r, d.ID, "cancel")
+}
+
+// shellQuote quotes a text for a shell.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

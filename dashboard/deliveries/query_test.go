@@ -1,0 +1,97 @@
+package deliveries
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerhook/ledger"
+	"ledgerhook/webhook"
+)
+
+var queryNow = time.Date(2026, 3, 9, 15, 30, 0, 0, time.UTC)
+
+func TestASearchReadsAsItIsTyped(t *testing.T) {
+	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
+	type q = ledger.DeliveryQuery
+	for typed, want := range map[string]q{
+		"":                 {NeedsAttention: true},
+		"   ":              {NeedsAttention: true},
+		"state:attention":  {NeedsAttention: true},
+		"state:any":        {},
+		"tp_1":             {Reference: "tp_1"},
+		"ref:a:b":          {Reference: "a:b"},
+		"Reference:ord_1":  {Reference: "ord_1"},
+		"host:Example.COM": {Host: "example.com"},
+		"partner:acme state:exhausted code:5xx since:14:00": {PartnerCode: "acme", States: []webhook.State{webhook.Exhausted}, StatusClass: 5, Since: at(9, 14, 0)},
+		"state:held,PENDING,held":                           {States: []webhook.State{webhook.Held, webhook.Pending}},
+		"type:createcard class:dns,tls trigger:replay":      {Types: []webhook.Type{webhook.CreateCard}, ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS, webhook.ErrorTLS}, Triggers: []webhook.Trigger{webhook.TriggerReplay}},
+		"code:404 attempts:3":                               {StatusCode: 404, AttemptsMin: 3, AttemptsMax: 3},
+		"attempts:>3":                                       {AttemptsMin: 4},
+		"attempts:<=3":                                      {AttemptsMax: 3},
+		"attempts:2..4":                                     {AttemptsMin: 2, AttemptsMax: 4},
+		"duration:>=2s delay:>=5s":                          {DurationMin: 2 * time.Second, DelayMin: 5 * time.Second},
+		"duration:1s..2s":                                   {DurationMin: time.Second, DurationMax: 2 * time.Second},
+		"since:16:00":                                       {Since: at(8, 16, 0)},
+		"since:2026-03-01 until:2026-03-02T12:30":           {Since: at(1, 0, 0), Until: at(2, 12, 30)},
+		"since:7d until:90m":                                {Since: at(2, 15, 30), Until: at(9, 14, 0)},
+		"since:2026-03-09T15:00:00+07:00 endpoint:ep_1":     {Since: at(9, 8, 0), EndpointID: "ep_1"},
+	} {
+		got, err := parseQuery(typed, queryNow)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v", typed, got, err)
+		}
+	}
+}
+
+func TestASearchSaysWhatIsWrongWithIt(t *testing.T) {
+	for typed, says := range map[string]string{
+		"colour:red":                        "“colour” is not something to search by",
+		":x":                                "is not something to search by",
+		"partner:":                          "partner: needs a value",
+		"state:held state:any":              "state: stands twice",
+		"state:lost":                        "there is no “lost”. It takes: pending",
+		"state:held,":                       "there is no “”",
+		"type:Refund":                       "It takes: CreateCard",
+		"class:nope":                        "class: there is no",
+		"code:600":                          "like 503 or a class like 5xx",
+		"code:9xx":                          "like 503",
+		"attempts:0":                        "from 1",
+		"attempts:5..2":                     "2..4",
+		"attempts:<1":                       "from 1",
+		"duration:3s":                       "a range like >2s",
+		"duration:>-3s":                     "a range like >2s",
+		"delay:<3s":                         "a least time",
+		"since:yesterday":                   "since: must be a time in UTC",
+		"until:25:00":                       "until: must be a time in UTC",
+		"since:2026-03-02 until:2026-03-01": "since: must be before",
+		"a\x00b":                            "cannot be typed",
+		"\xff":                              "cannot be typed",
+		strings.Repeat("x", maxQuery+1):     "too long",
+	} {
+		_, err := parseQuery(typed, queryNow)
+		var wrong *queryError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", typed, err, says)
+		}
+	}
+}
+
+func FuzzASearchIsReadOrSaidToBeWrong(f *testing.F) {
+	for _, seed := range []string{"partner:acme state:exhausted code:5xx since:14:00", "attempts:2..4 duration:>2s", "x", "since:7d", "code:\x00", "delay:>5s"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, typed string) {
+		q, err := parseQuery(typed, queryNow)
+		var wrong *queryError
+		if err != nil && (!errors.As(err, &wrong) || err.Error() == "") {
+			t.Fatalf("%q: %v", typed, err)
+		}
+		if err == nil && (q.AttemptsMin < 0 || q.AttemptsMax < 0 || q.DurationMin < 0 || q.DurationMax < 0 || q.DelayMin < 0 || q.StatusCode > 599 ||
+			!q.Until.IsZero() && !q.Since.Before(q.Until)) {
+			t.Fatalf("%q: %+v", typed, q)
+		}
+	})
+}

@@ -1,0 +1,242 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/delivery"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// draftView is a replay that is not started yet: what it would be and what
+// somebody should know before.
+type draftView struct {
+	Draft    draft
+	Filter   delivery.Filter
+	Preview  shell.Fact[delivery.ReplayPreview] // not Known: nothing was asked for yet
+	Sample   []SampleRow
+	Warnings []shell.Notice
+	Problem  string
+	Form     string // one-time token
+	Rate     int
+	Reason   string
+	Ready    []tab
+}
+
+// SampleRow is one delivery of a draft's sample.
+type SampleRow struct {
+	delivery.Placed
+	State  shell.Pill
+	Result string
+}
+
+// typedAbove is the number of deliveries above which it has to be typed.
+const typedAbove = 100
+
+// FrozenAt is the time of the draft as its form carries it.
+func (v draftView) FrozenAt() string { return v.Draft.At.Format(time.RFC3339Nano) }
+
+// FrozenIDs are the chosen deliveries as the form carries them.
+func (v draftView) FrozenIDs() string { return strings.Join(v.Draft.IDs, " ") }
+
+// Startable reports whether there is something to start.
+func (v draftView) Startable() bool {
+	return v.Preview.Fresh && v.Preview.Value.Count > 0 && v.Preview.Value.Count <= delivery.MaxReplay
+}
+
+// TooMany reports whether a replay takes less than this.
+func (v draftView) TooMany() bool {
+	return v.Preview.Fresh && v.Preview.Value.Count > delivery.MaxReplay
+}
+
+// Typed reports whether the number has to be typed.
+func (v draftView) Typed() bool { return v.Preview.Value.Count > typedAbove }
+
+// Max is how many deliveries a replay takes.
+func (v draftView) Max() int { return delivery.MaxReplay }
+
+// MaxRate is how many deliveries a second it may send.
+func (v draftView) MaxRate() int { return delivery.MaxReplayRate }
+
+// Lasts is how long queueing takes at the rate that is set.
+func (v draftView) Lasts() string {
+	return locale.Duration(max(time.Second, time.Duration(v.Preview.Value.Count/max(1, v.Rate))*time.Second))
+}
+
+// countWords is a number of deliveries as far as it can be relied on.
+func countWords(t say, p delivery.ReplayPreview) string {
+	n := locale.Number(p.Count)
+	switch {
+	case p.Count > delivery.MaxReplay:
+		return t(locale.Text("more than %s deliveries"), locale.Number(delivery.MaxReplay))
+	case p.CountIs == delivery.CountAbout:
+		return t(locale.Text("about %s deliveries"), n)
+	case p.CountIs == delivery.CountAtLeast:
+		return t(locale.Text("at least %s deliveries"), n)
+	case p.Count == 1:
+		return t(locale.Text("1 delivery"))
+	}
+	return t(locale.Text("%s deliveries"), n)
+}
+
+// draftPage shows the draft of a search in the address, or asks for one.
+func (s Pages) draftPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	if !r.URL.Query().Has("q") {
+		return q.Render(w, r, "replay_new", draftView{Ready: readyDrafts(q)})
+	}
+	return s.showDraft(w, r, q, url.Values{"q": r.URL.Query()["q"]}, draftView{})
+}
+
+// draftReplay shows the draft of what was chosen on another page.
+func (s Pages) draftReplay(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	if r.PostForm.Has("id") || r.PostForm.Has("filter") || r.PostForm.Has("of") {
+		return s.showDraft(w, r, q, r.PostForm, draftView{})
+	}
+	return s.showDraft(w, r, q, r.PostForm, draftView{Problem: q.T("Nothing is chosen. Tick some deliveries, or search.")})
+}
+
+// showDraft renders a draft; v holds what is already known of the form.
+func (s Pages) showDraft(w http.ResponseWriter, r *http.Request, q *shell.Request, form url.Values, v draftView) error {
+	v.Ready, v.Form = readyDrafts(q), shell.NewFormToken()
+	if !shell.Reads(r) {
+		q.Path = replaysPath(s.Base)
+	}
+	if v.Rate == 0 {
+		v.Rate = delivery.DefaultReplayRate
+	}
+	status := http.StatusOK
+	if v.Problem != "" {
+		status = http.StatusBadRequest
+	}
+	var wrong *queryError
+	var err error
+	if v.Draft, err = readDraft(q, form); err == nil && !(v.Problem != "" && v.Draft.empty()) {
+		v.Filter, err = s.draftFilter(r.Context(), q, &v.Draft)
+		if err == nil {
+			var preview delivery.ReplayPreview
+			preview, err = s.Ledger.PreviewReplayIn(r.Context(), q.Scope(), v.Filter)
+			v.Preview = shell.Fact[delivery.ReplayPreview]{Value: preview, At: q.Now, Known: err == nil, Fresh: err == nil}
+		}
+	}
+	switch {
+	case errors.As(err, &wrong):
+		v.Problem, status = QueryProblem(q, err), http.StatusBadRequest
+	case err != nil:
+		return err
+	}
+	for _, d := range v.Preview.Value.Sample {
+		v.Sample = append(v.Sample, SampleRow{d, shell.StateOf(d.Shown(d.Window)), ResultWords(q.T, d.Last)})
+	}
+	v.Warnings = replayWarnings(q, v.Preview.Value)
+	return q.RenderStatus(w, r, status, "replay_new", v)
+}
+
+func (d draft) empty() bool { return d.Typed == "" && len(d.IDs) == 0 && d.Of == "" }
+
+// replayWarnings says what somebody should know before.
+func replayWarnings(q *shell.Request, p delivery.ReplayPreview) (all []shell.Notice) {
+	w := p.Warnings
+	for _, each := range []struct {
+		n    int
+		tone string
+		text string
+	}{
+		{w.Delivered, "warn", locale.Text("%s were delivered already: their receiver gets them twice, with the same webhook-id.")},
+		{w.URLChanged, "info", locale.Text("%s ended before their endpoint's URL was changed: they go to the new one.")},
+		{w.SecretRotated, "info", locale.Text("%s ended before the signing secret was rotated: they are signed with the secrets of now.")},
+		{w.Retrying, "info", locale.Text("%s have another delivery under way: they are skipped.")},
+		{w.Removed, "info", locale.Text("%s were for an endpoint that is removed: they are skipped.")},
+	} {
+		if each.n == 0 {
+			continue
+		}
+		text := q.T(each.text, locale.Number(each.n))
+		if p.Count > w.Checked {
+			text = q.T("Of the newest %s:", locale.Number(w.Checked)) + " " + text
+		}
+		all = append(all, shell.Notice{Tone: each.tone, Text: text})
+	}
+	return all
+}
+
+// startReplay starts what a draft showed. The same form sent again leads to
+// the replay that it made.
+func (s Pages) startReplay(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	form := r.PostForm
+	id, again, err := s.Ledger.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
+		made, err := s.madeOf(r.Context(), q, form)
+		return made.ID, err
+	})
+	switch {
+	case err == nil && again:
+		http.Redirect(w, r, replaysPath(s.Base)+"/"+id+"?done=again", http.StatusSeeOther)
+		return nil
+	case err == nil:
+		http.Redirect(w, r, replaysPath(s.Base)+"/"+id+"?done=start", http.StatusSeeOther)
+		return nil
+	}
+	var wrong *queryError
+	v := draftView{Reason: form.Get("reason")}
+	v.Rate, _ = strconv.Atoi(form.Get("rate"))
+	if errors.As(err, &wrong) {
+		v.Problem = QueryProblem(q, err)
+	} else if v.Problem, _, err = q.Problem(err); err != nil {
+		return err
+	}
+	return s.showDraft(w, r, q, form, v)
+}
+
+// madeOf checks a draft's form and starts its replay.
+func (s Pages) madeOf(ctx context.Context, q *shell.Request, form url.Values) (made delivery.Replay, err error) {
+	rate, err := strconv.Atoi(strings.TrimSpace(form.Get("rate")))
+	if err != nil || rate < 1 || rate > delivery.MaxReplayRate {
+		return made, wrongQuery(locale.Text("The rate must be a whole number from 1 to %s."), locale.Number(delivery.MaxReplayRate))
+	}
+	reason := strings.TrimSpace(form.Get("reason"))
+	if reason == "" {
+		return made, wrongQuery(locale.Text("Say why. The reason goes into the audit log."))
+	}
+	if err := partners.CheckText("reason", reason); err != nil {
+		return made, err
+	}
+	d, err := readDraft(q, form)
+	if err != nil {
+		return made, err
+	}
+	if d.empty() {
+		return made, wrongQuery(locale.Text("Nothing is chosen. Tick some deliveries, or search."))
+	}
+	filter, err := s.draftFilter(ctx, q, &d)
+	if err != nil {
+		return made, err
+	}
+	preview, err := s.Ledger.PreviewReplayIn(ctx, q.Scope(), filter)
+	if err != nil {
+		return made, err
+	}
+	typed := strings.NewReplacer(",", "", " ", "", ".", "").Replace(form.Get("count"))
+	if preview.Count > typedAbove && typed != strconv.Itoa(preview.Count) {
+		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to show that you mean so many."), locale.Number(preview.Count))
+	}
+	made, err = s.Ledger.StartReplayIn(ctx, q.Scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now}, q.Audit("replay.start"))
+	if err != nil {
+		return made, fmt.Errorf("start the replay: %w", err)
+	}
+	return made, nil
+}

@@ -1,0 +1,148 @@
+package deliveries
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/delivery"
+	"ledgerhook/ledger"
+	"ledgerhook/webhook"
+)
+
+// draft is what a replay is to be made of, frozen when it was first shown:
+// a search as it was typed, deliveries that were chosen, or what failed of
+// another replay.
+type draft struct {
+	Typed string
+	IDs   []string
+	Of    string    // a replay
+	At    time.Time // what came later is not meant, and ages count from here
+}
+
+// draftAt is the address of the draft of a search.
+func draftAt(path, typed string) string { return path + "/new?" + url.Values{"q": {typed}}.Encode() }
+
+// readDraft reads a draft from a form; its first sight has no time yet.
+func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
+	d = draft{Typed: strings.TrimSpace(form.Get("q")), Of: form.Get("of"), At: q.Now.UTC().Truncate(time.Millisecond)}
+	if form.Has("filter") {
+		d.Typed = strings.TrimSpace(form.Get("filter"))
+	}
+	for _, ids := range append(form["id"], form.Get("ids")) {
+		d.IDs = append(d.IDs, strings.Fields(ids)...)
+	}
+	if form.Has("filter") { // all that match, whatever is ticked
+		d.IDs = nil
+	}
+	if len(d.IDs) > delivery.MaxFilterIDs {
+		return d, wrongQuery(locale.Text("At most %s deliveries can be chosen one by one. Use a search instead."), locale.Number(delivery.MaxFilterIDs))
+	}
+	for _, id := range d.IDs {
+		if err := webhook.CheckID("id", webhook.DeliveryPrefix, id); err != nil {
+			return d, err
+		}
+	}
+	if d.Of != "" {
+		if err := webhook.CheckID("of", webhook.ReplayPrefix, d.Of); err != nil {
+			return d, err
+		}
+	}
+	if at := form.Get("at"); at != "" {
+		frozen, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil || frozen.After(q.Now) {
+			return d, webhook.Invalid("at", "must be the time of the draft")
+		}
+		d.At = frozen.UTC()
+	}
+	return d, nil
+}
+
+// filter is what the draft means for the ledger. A search that no filter can
+// say is looked up and frozen as the ids that it finds. Errors are a
+// *queryError or a *webhook.Error.
+func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f delivery.Filter, err error) {
+	switch {
+	case d.Of != "":
+		if _, err := s.Ledger.ReplayIn(ctx, q.Scope(), d.Of); err != nil {
+			return f, err
+		}
+		return delivery.Filter{ReplayID: d.Of, State: webhook.Exhausted, Until: d.At}, nil
+	case len(d.IDs) > 0:
+		return delivery.Filter{IDs: d.IDs}, nil
+	}
+	search, err := parseQuery(d.Typed, d.At)
+	if err != nil {
+		return f, err
+	}
+	if search.Until.IsZero() || search.Until.After(d.At) {
+		search.Until = d.At
+	}
+	if search.NeedsAttention { // of which only what was given up has ended
+		search.NeedsAttention, search.States = false, []webhook.State{webhook.Exhausted}
+		if oldest := d.At.Add(-ledger.AttentionFor); search.Since.Before(oldest) {
+			search.Since = oldest
+		}
+	}
+	ended := false
+	for _, state := range search.States {
+		ended = ended || state.Final()
+	}
+	if len(search.States) > 0 && !ended {
+		return f, wrongQuery(locale.Text("Only what has ended can be replayed: delivered, exhausted or cancelled. What is still under way sends itself."))
+	}
+	if f, ok := plainFilter(search); ok {
+		return f, nil
+	}
+	search.Scope = q.Scope()
+	d.IDs, err = s.endedIDs(ctx, search)
+	return delivery.Filter{IDs: d.IDs}, err
+}
+
+// plainFilter says a search as a filter, false if a filter cannot.
+func plainFilter(q ledger.DeliveryQuery) (f delivery.Filter, ok bool) {
+	f = delivery.Filter{PartnerCode: q.PartnerCode, EndpointID: q.EndpointID, StatusCode: q.StatusCode, Since: q.Since, Until: q.Until}
+	if len(q.States) > 1 || len(q.Types) > 1 || len(q.ErrorClasses) > 1 {
+		return f, false
+	}
+	for _, state := range q.States {
+		f.State = state
+	}
+	for _, t := range q.Types {
+		f.Type = t
+	}
+	for _, class := range q.ErrorClasses {
+		f.ErrorClass = class
+	}
+	return f, q.Host == "" && q.StatusClass == 0 && len(q.Triggers) == 0 && q.Reference == "" && q.AttemptsMin == 0 && q.AttemptsMax == 0 &&
+		q.DurationMin == 0 && q.DurationMax == 0 && q.DelayMin == 0
+}
+
+// endedIDs are the deliveries that a search finds and that have ended.
+func (s Pages) endedIDs(ctx context.Context, search ledger.DeliveryQuery) (ids []string, err error) {
+	search.Limit = ledger.SearchMaxLimit
+	for {
+		page, err := s.Ledger.SearchDeliveries(ctx, search)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Items {
+			if d.Delivery.State.Final() {
+				ids = append(ids, d.ID)
+			}
+		}
+		switch {
+		case len(ids) > delivery.MaxFilterIDs:
+			return nil, wrongQuery(locale.Text("This search finds more than %s deliveries. Narrow it, or search by partner, endpoint, type, class, code and time alone: then up to %s can be replayed at once."),
+				locale.Number(delivery.MaxFilterIDs), locale.Number(delivery.MaxReplay))
+		case page.Next == "" && len(ids) == 0:
+			return nil, wrongQuery(locale.Text("Nothing that has ended matches."))
+		case page.Next == "":
+			return ids, nil
+		}
+		search.Cursor = page.Next
+	}
+}

@@ -1,0 +1,203 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"ledgerhook/dashboard/chart"
+	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/ledger"
+	"ledgerhook/orders"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// overviewView is the operators' first page: what is wrong and whose it is,
+// then what it rests on.
+type overviewView struct {
+	Verdict verdict
+	Ingest  stageView
+	Queue   stageView
+	Deliver stageView
+	Failing shell.Fact[[]ledger.FailingPartner]
+	Workers shell.Fact[[]ledger.WorkerLease]
+	Changes shell.Fact[[]partners.AuditEntry]
+	// Conflicts are what was said of orders that have failed and is to settle.
+	Conflicts shell.Fact[[]orders.Conflict]
+	Hours     shell.Fact[[]ledger.HourCount] // the last 24, oldest first
+	Chart     chart.Chart
+}
+
+// ChangeRows are the changes in words.
+func (v overviewView) ChangeRows() []changeRow { return changeRows(v.Changes.Value, overviewChanges) }
+
+// PartnerPath is the page of a partner.
+func (v overviewView) PartnerPath(code string) string { return deliveries.PartnerPath(code) }
+
+// WaitingPath lists what waits for a partner.
+func (v overviewView) WaitingPath(code string) string { return deliveriesOf(code, webhook.Pending) }
+
+// stageView is one of the three stages that everything goes through.
+type stageView struct {
+	Title, Icon string
+	Figures     []shell.Figure
+}
+
+const (
+	overviewChanges = 8   // rows of the first page
+	readChanges     = 100 // that are read for them
+)
+
+// opsHome answers "is it us or them?" first.
+func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	e := evidence{Now: q.Now, RateAge: s.RateAge}
+	if s.FailedQuotes != nil {
+		e.Quotes.Count, e.Quotes.Key, e.Quotes.At = s.FailedQuotes()
+	}
+	var v overviewView
+	shell.Together(
+		func() { e.Situation = shell.Recall(ctx, s.Memory, "home/situation", s.Ledger.Situation) },
+		func() { e.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
+		func() { e.Partners = shell.Recall(ctx, s.Memory, "home/partners", s.Ledger.FailingPartners) },
+		func() { e.Conflicts = shell.Recall(ctx, s.Memory, "home/conflicts", s.Ledger.OpenConflicts) },
+		func() { e.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
+		func() { e.Rates = shell.Recall(ctx, s.Memory, "rates", s.Ledger.Rates) },
+		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Ledger.FailingHosts) },
+		func() {
+			v.Hours = shell.Recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+				return s.Ledger.Series(ctx, ledger.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
+			})
+		},
+		func() {
+			v.Changes = shell.Recall(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+				return s.Ledger.RecentChanges(ctx, readChanges)
+			})
+		},
+	)
+	v.Verdict, v.Failing, v.Workers, v.Conflicts = judge(e), e.Partners, e.Workers, e.Conflicts
+	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
+	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
+	return q.Render(w, r, "overview", v)
+}
+
+// since is the figure of how long ago something was; nothing is a word for
+// that it never was.
+func since(label string, e evidence, of func(ledger.Situation) time.Time, nothing string) shell.Figure {
+	return shell.FigureOf(label, e.Situation, func(s ledger.Situation) string {
+		if t := of(s); !t.IsZero() {
+			return e.ago(t)
+		}
+		return nothing
+	})
+}
+
+func ingestStage(e evidence) stageView {
+	s := e.Situation.Value
+	return stageView{"Ingest", "inbox", []shell.Figure{
+		shell.FigureOf("Events, last minute", e.Situation, func(s ledger.Situation) string {
+			if s.EventsLastMinute >= ledger.MaxCounted {
+				return locale.Number(ledger.MaxCounted) + " +"
+			}
+			return locale.Number(s.EventsLastMinute)
+		}).With("accepted", "/ops/events"),
+		since("Last event", e, ledger.Situation.NewestEvent, "none yet").With("ago", ""),
+		shell.FigureOf("Without endpoint", e.Situation, func(s ledger.Situation) string { return locale.Number(s.WaitingForEndpoint) }).
+			With("wait for one", "").Tinted("warn", s.WaitingForEndpoint > 0),
+	}}
+}
+
+func queueStage(e evidence) stageView {
+	s := e.Situation.Value
+	oldest := func(s ledger.Situation) time.Time {
+		if s.OldestDue.IsZero() || !s.OldestQueued.IsZero() && s.OldestQueued.Before(s.OldestDue) {
+			return s.OldestQueued
+		}
+		return s.OldestDue
+	}
+	return stageView{"Queue", "list", []shell.Figure{
+		shell.FigureOf("In flight", e.Situation, func(s ledger.Situation) string { return locale.Number(s.InFlight) }).With("queued or sending", ""),
+		shell.FigureOf("Waiting, first try", e.Situation, func(s ledger.Situation) string { return locale.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
+		since("Oldest that could go", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
+	}}
+}
+
+func deliveryStage(e evidence, hours shell.Fact[[]ledger.HourCount]) stageView {
+	s := e.Situation.Value
+	hour := func(hours []ledger.HourCount) (h ledger.HourCount) {
+		if len(hours) > 0 {
+			h = hours[len(hours)-1]
+		}
+		return h
+	}
+	return stageView{"Delivery", "send", []shell.Figure{
+		shell.FigureOf("Delivered, this hour", hours, func(h []ledger.HourCount) string { return locale.Number(hour(h).Delivered) }).
+			With("since "+e.Now.UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
+		shell.FigureOf("Attempts that succeed", hours, func(h []ledger.HourCount) string { return share(hour(h)) }).With("this hour", ""),
+		shell.FigureOf("Waiting, again", e.Situation, func(s ledger.Situation) string { return locale.Number(s.WaitingAgain) }).With("retries and replays", ""),
+		shell.FigureOf("Held", e.Situation, func(s ledger.Situation) string { return locale.Number(s.Held) }).
+			With("paused or disabled", "/ops/deliveries?state=held").Tinted("warn", s.Held > 0),
+	}}
+}
+
+// share is how many attempts of an hour succeeded, in per cent; a word when
+// there were none.
+func share(h ledger.HourCount) string {
+	all := h.AttemptDelivered + h.AttemptFailed + h.AttemptUnknown
+	if all == 0 {
+		return "none yet"
+	}
+	if h.AttemptDelivered == all {
+		return "100 %"
+	}
+	return locale.Percent(h.AttemptDelivered, all)
+}
+
+// outcomeChart draws attempts by the hour.
+func outcomeChart(title string, hours []ledger.HourCount) chart.Chart {
+	var bars []chart.HourBar
+	for _, h := range hours {
+		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
+	}
+	return chart.StackedBars(title, "Hour, UTC", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
+}
+
+// Breaker says in a word how a failing partner's breakers are.
+func (v overviewView) Breaker(p ledger.FailingPartner) shell.Pill {
+	if p.Breakers == 0 {
+		return shell.Idle("closed")
+	}
+	if p.Breakers == p.Endpoints {
+		return shell.Bad("open")
+	}
+	return shell.Warn("some open")
+}
+
+// CanaryOf is a worker's canary as a state.
+func (v overviewView) CanaryOf(w ledger.WorkerLease) shell.Pill { return canaryPill(w) }
+
+func canaryPill(w ledger.WorkerLease) shell.Pill {
+	switch {
+	case !w.Alive:
+		return shell.Bad("worker silent")
+	case w.Canary.At.IsZero() || w.Canary.Age > canaryLate:
+		return shell.Idle("not known")
+	case w.Canary.Failure != "":
+		return shell.Bad("fails")
+	}
+	return shell.Good("arrives")
+}
+
+// deliveriesOf is the list of a partner's deliveries in a state.
+func deliveriesOf(code string, state webhook.State) string {
+	query := url.Values{"partner": {code}}
+	if state != "" {
+		query.Set("state", string(state))
+	}
+	return "/ops/deliveries?" + query.Encode()
+}

@@ -1,0 +1,203 @@
+package ops
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/delivery"
+	"ledgerhook/orders"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// orderView is one order, its history and what became of its notifications.
+type orderView struct {
+	Order   shell.Fact[orders.Order]
+	Track   []orderStop
+	QR      template.HTML // empty: there is no recipient
+	History shell.Fact[[]orders.Change]
+	Sent    shell.Fact[[]deliveries.SampleRow]
+	Moves   []orders.Status // that the life cycle allows
+	Payout  bool            // its payout can be marked as started
+	Settle  bool            // its conflicts can be settled
+	Form    string          // one-time token
+	Done    string
+	Problem string
+}
+
+// orderStop is one status on the way of an order.
+type orderStop struct {
+	Status orders.Status
+	State  shell.Pill
+	At     time.Time // zero: it was not there
+	Tone   string    // good: passed, bad, warn, busy: here now; future
+}
+
+// orderWay is the way of an order that goes well.
+var orderWay = []orders.Status{orders.StatusAwaitingPayment, orders.StatusPaymentCompleted, orders.StatusProcessingTokenTransfer, orders.StatusSuccess}
+
+var orderDone = map[string]string{
+	"move": "The order is moved, and its partner is told.", "payout": "The payout is marked as started. The order does not expire any more.",
+	"settle": "The conflict is settled. The history keeps it.",
+	"again":  "Already done: this form was sent before. Nothing was changed twice.", "same": "Nothing was changed: it was so already.",
+}
+
+func (s pages) orderPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	return s.showOrder(w, r, q, http.StatusOK, orderView{Done: orderDone[r.URL.Query().Get("done")]})
+}
+
+func (s pages) showOrder(w http.ResponseWriter, r *http.Request, q *shell.Request, status int, v orderView) error {
+	id, err := shell.PathID(r, "order", webhook.OrderPrefix)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	shell.Together(
+		func() {
+			v.Order = shell.Recall(ctx, s.Memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
+		},
+		func() {
+			v.History = shell.Recall(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Ledger.OrderChanges(ctx, id) })
+			v.Sent = shell.Recall(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]deliveries.SampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
+		},
+	)
+	if webhook.KindOf(v.Order.Err) == webhook.KindNotFound || !v.Order.Known {
+		return v.Order.Err
+	}
+	o := v.Order.Value
+	v.Track = trackOf(o, v.History.Value)
+	if code, ok := o.VietQR(); ok {
+		svg, err := code.SVG()
+		if err != nil {
+			return err
+		}
+		v.QR = template.HTML(svg)
+	}
+	if q.CanAct() && v.Order.Fresh {
+		v.Moves, v.Form = o.Status.Next(), shell.NewFormToken()
+		_, v.Payout, _ = o.MarkPayout()
+		v.Settle = slices.ContainsFunc(v.History.Value, orders.Change.Unsettled)
+	}
+	return q.RenderStatus(w, r, status, "order", v)
+}
+
+// orderDeliveries are the deliveries of an order's events, oldest first.
+func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history shell.Fact[[]orders.Change]) (rows []deliveries.SampleRow, err error) {
+	if !history.Fresh {
+		return nil, history.Err
+	}
+	for _, change := range history.Value {
+		if change.EventID == "" {
+			continue
+		}
+		var found []delivery.Placed
+		if found, err = s.Ledger.EventDeliveries(ctx, change.EventID); err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			rows = append(rows, deliveries.SampleRow{Placed: d, State: shell.StateOf(d.Shown(d.Window)), Result: deliveries.ResultWords(q.T, d.Last)})
+		}
+	}
+	return rows, nil
+}
+
+// trackOf is the way of an order: where it was and when, where it is, and what
+// would follow if all goes well.
+func trackOf(o orders.Order, history []orders.Change) (track []orderStop) {
+	stop := func(status orders.Status, at time.Time) {
+		track = append(track, orderStop{Status: status, State: orderPills[status], At: at, Tone: "good"})
+	}
+	stop(orders.StatusAwaitingPayment, o.CreatedAt)
+	for _, change := range history {
+		if change.Refused == nil {
+			stop(change.To, change.At)
+		}
+	}
+	last := &track[len(track)-1]
+	last.Tone = last.State.Tone
+	for i, status := range orderWay {
+		if status == o.Status {
+			for _, next := range orderWay[i+1:] {
+				track = append(track, orderStop{Status: next, State: orderPills[next], Tone: "future"})
+			}
+		}
+	}
+	return track
+}
+
+// moveOrder changes the status of an order, marks its payout as started or its
+// conflicts as settled; the ledger says what the life cycle allows. The same
+// form sent again changes nothing.
+func (s pages) moveOrder(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	id, form := r.PathValue("id"), r.PostForm
+	reason := strings.TrimSpace(form.Get("reason"))
+	done, again, err := s.Ledger.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
+		if reason == "" {
+			return "", webhook.Invalid("reason", "is required: say why, for the audit log")
+		}
+		return s.orderMove(r.Context(), q, id, reason, form)
+	})
+	if err == nil {
+		if again {
+			done = "again"
+		}
+		http.Redirect(w, r, "/ops/orders/"+id+"?done="+done, http.StatusSeeOther)
+		return nil
+	}
+	problem, status, err := q.Problem(err)
+	if err != nil {
+		return err
+	}
+	return s.showOrder(w, r, q, status, orderView{Problem: problem})
+}
+
+// orderMove does what the form says: "move", "payout", "settle", or "same" when
+// nothing was to change.
+func (s pages) orderMove(ctx context.Context, q *shell.Request, id, reason string, form map[string][]string) (done string, err error) {
+	get := func(name string) string {
+		for _, value := range form[name] {
+			return strings.TrimSpace(value)
+		}
+		return ""
+	}
+	var changed bool
+	by := q.Audit("order.transition")
+	by.Detail = reason
+	switch done = get("status"); done {
+	case "payout":
+		by.Action = "order.payout"
+		_, changed, err = s.Ledger.MarkPayout(ctx, id, by)
+	case "settle":
+		by.Action = "order.settle"
+		if err = orders.CheckSettlement(reason); err == nil {
+			changed, err = true, s.Ledger.SettleOrder(ctx, id, q.User.Actor(), reason, by)
+		}
+	default:
+		done = "move"
+		move := orders.Move{To: orders.Status(get("status")), Actor: q.User.Actor(), KeyID: signer.KeyID(s.Key), Input: orders.TransitionInput{
+			TxHash: get("txHash"), Description: get("description"), Reason: reason, ByOperator: true}}
+		if paid := get("paidAmount"); paid != "" {
+			amount, err := orders.ParseAmount(paid)
+			if err != nil {
+				return "", webhook.Invalid("paidAmount", err.Error())
+			}
+			move.Input.PaidAmount = &amount
+		}
+		by.Detail = string(move.To) + ": " + reason
+		_, changed, err = s.Ledger.TransitionOrder(ctx, id, move, by)
+	}
+	if err == nil && !changed {
+		done = "same"
+	}
+	return done, err
+}

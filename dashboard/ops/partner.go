@@ -1,0 +1,243 @@
+package ops
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/chart"
+	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/signer"
+	"ledgerhook/webhook"
+)
+
+// partnerChanges is how many changes of a partner its page lists.
+const partnerChanges = 12
+
+// partnerView is everything about one partner.
+type partnerView struct {
+	Partner   shell.Fact[partners.Partner]
+	State     shell.Pill
+	Span      lookBack
+	Spans     []lookBack
+	Funnel    shell.Fact[ledger.Funnel]
+	Steps     []funnelStep
+	Figures   []shell.Figure
+	Hours     shell.Fact[[]ledger.HourCount]
+	Chart     chart.Chart
+	Endpoints shell.Fact[[]deliveries.EndpointPanel]
+	Secrets   shell.Fact[[]partners.Secret]
+	People    shell.Fact[[]partners.Person]
+	Changes   shell.Fact[[]partners.AuditEntry]
+	Done      string
+	Now       time.Time
+}
+
+// lookBack is a time to look back on.
+type lookBack struct {
+	Name, Words string
+	Length      time.Duration
+	Chosen      bool
+}
+
+var lookBacks = []lookBack{{"1h", "last hour", time.Hour, false}, {"24h", "last 24 hours", 24 * time.Hour, false},
+	{"7d", "last 7 days", 7 * 24 * time.Hour, false}, {"30d", "last 30 days", 30 * 24 * time.Hour, false}}
+
+// lookBacksAt are the choices, the one that was asked for chosen: 24 hours
+// unless it is one of them.
+func lookBacksAt(name string) (all []lookBack, chosen lookBack) {
+	at := 1
+	for i, s := range lookBacks {
+		if s.Name == name {
+			at = i
+		}
+	}
+	all = append(all, lookBacks...)
+	all[at].Chosen = true
+	return all, all[at]
+}
+
+var partnerDone = map[string]string{
+	"pause": "The endpoint is paused. What comes for it waits.", "resume": "The endpoint is resumed. What waited goes out now.",
+	"open-breaker": "The breaker is open until somebody closes it.", "close-breaker": "The breaker is closed.",
+	"disable": "The partner is disabled: its requests are refused and its deliveries are held.", "enable": "The partner is enabled.",
+}
+
+func (s pages) partnerPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	code := r.PathValue("code")
+	if partners.CheckCode(code) != nil {
+		return webhook.NotFound("partner", code)
+	}
+	v := partnerView{Now: q.Now, Done: partnerDone[r.URL.Query().Get("done")]}
+	v.Spans, v.Span = lookBacksAt(r.URL.Query().Get("span"))
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	s.readPartner(ctx, code, &v)
+	if webhook.KindOf(v.Partner.Err) == webhook.KindNotFound {
+		return v.Partner.Err
+	}
+	v.State = shell.Good("active")
+	if v.Partner.Value.Disabled {
+		v.State = shell.Bad("disabled")
+	}
+	v.Steps = funnelSteps(code, v.Funnel)
+	v.Figures = latencyFigures(v.Funnel)
+	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
+	return q.Render(w, r, "partner", v)
+}
+
+// readPartner reads the page's parts at once; each may fail alone.
+func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
+	key, scope := "partner/"+code+"/", ledger.Only(code)
+	shell.Together(
+		func() {
+			v.Partner = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })
+		},
+		func() {
+			v.Funnel = shell.Recall(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (ledger.Funnel, error) {
+				return s.Ledger.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
+			})
+		},
+		func() {
+			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+				return s.Ledger.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
+			})
+		},
+		func() {
+			v.Endpoints = shell.Recall(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
+		},
+		func() {
+			v.Secrets = shell.Recall(ctx, s.Memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+		},
+		func() {
+			v.People = shell.Recall(ctx, s.Memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
+				people, _, err := s.Ledger.People(ctx, partners.PeopleFilter{PartnerCode: code, AnyPartner: true, Limit: shell.MaxPeople})
+				return people, err
+			})
+		},
+		func() {
+			v.Changes = shell.Recall(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+				return s.Ledger.PartnerChanges(ctx, scope, code, readChanges)
+			})
+		},
+	)
+}
+
+// ChangeRows are the changes in words.
+func (v partnerView) ChangeRows() []changeRow {
+	rows := changeRows(v.Changes.Value, partnerChanges)
+	for i := range rows {
+		rows[i].Partner, rows[i].Href = "", ""
+		rows[i].Did = strings.TrimSuffix(rows[i].Did, " of")
+	}
+	return rows
+}
+
+// KeyID names the partner's public key.
+func (v partnerView) KeyID() string {
+	key, err := signer.ParsePublicKey(v.Partner.Value.PublicKey)
+	if err != nil {
+		return ""
+	}
+	return signer.KeyID(key)
+}
+
+// OldKeyUntil is until when the key before still verifies; zero: there is none.
+func (v partnerView) OldKeyUntil() time.Time {
+	for _, old := range v.Partner.Value.ValidOldKeys(v.Now) {
+		return old.Until
+	}
+	return time.Time{}
+}
+
+// From is from where the partner may call.
+func (v partnerView) From() string {
+	var from []string
+	for _, p := range v.Partner.Value.Settings.AllowedIPs {
+		from = append(from, netip.Prefix.String(p))
+	}
+	if len(from) == 0 {
+		return "anywhere"
+	}
+	return strings.Join(from, ", ")
+}
+
+// SecretState is a secret's state as a pill.
+func (v partnerView) SecretState(s partners.Secret) shell.Pill {
+	state := s.StateAt(v.Now)
+	return shell.Pill{Tone: map[partners.SecretState]string{partners.SecretActive: "good", partners.SecretRetiring: "warn", partners.SecretPending: "busy"}[state], Word: string(state)}
+}
+
+// DeliveriesPath lists the partner's deliveries.
+func (v partnerView) DeliveriesPath() string { return deliveriesOf(v.Partner.Value.Code, "") }
+
+// funnelStep is one step of the way from an event to its end.
+type funnelStep struct {
+	Name, Means string
+	Count       string
+	Share       string
+	Bar         template.HTML
+	Href        string
+	Inner       bool // a part of the step before
+}
+
+// funnelSteps are the steps of f; none while it is not known.
+func funnelSteps(code string, f shell.Fact[ledger.Funnel]) []funnelStep {
+	if !f.Known {
+		return nil
+	}
+	n := f.Value
+	most := int64(max(n.Accepted, n.Matched))
+	step := func(name, means, tone string, count int, of int, inner bool, state webhook.State) funnelStep {
+		st := funnelStep{Name: name, Means: means, Count: locale.Number(count), Inner: inner, Bar: chart.Bar(name, tone, int64(count), most)}
+		if of > 0 {
+			st.Share = locale.Percent(int64(count), int64(of))
+		}
+		if state != "" && count > 0 {
+			st.Href = deliveriesOf(code, state)
+		}
+		return st
+	}
+	steps := []funnelStep{
+		step("Accepted", "events taken with a 202", "busy", n.Accepted, 0, false, ""),
+		step("Matched", "deliveries made of them, one for each endpoint that takes the type", "busy", n.Matched, 0, false, ""),
+		step("First try", "delivered by the first attempt", "good", n.FirstTry, n.Matched, true, webhook.Delivered),
+		step("After retry", "delivered by a later attempt", "good", n.AfterRetry, n.Matched, true, ""),
+		step("Waiting", "not attempted yet", "idle", n.Waiting, n.Matched, true, webhook.Pending),
+		step("Retrying", "failed so far, tried again by itself", "warn", n.Retrying, n.Matched, true, ""),
+		step("Exhausted", "given up after the last attempt", "bad", n.Exhausted, n.Matched, true, webhook.Exhausted),
+		step("Cancelled", "ended by somebody", "idle", n.Cancelled, n.Matched, true, webhook.Cancelled),
+	}
+	if n.Filtered > 0 {
+		steps = append(steps[:1], append([]funnelStep{step("Filtered", "no endpoint takes the type", "idle", n.Filtered, n.Accepted, true, "")}, steps[1:]...)...)
+	}
+	return steps
+}
+
+func latencyFigures(f shell.Fact[ledger.Funnel]) []shell.Figure {
+	of := func(label string, of func(ledger.Funnel) ledger.Percentiles, value func(ledger.Percentiles) time.Duration) shell.Figure {
+		return shell.FigureOf(label, f, func(f ledger.Funnel) string {
+			p := of(f)
+			if p.N == 0 {
+				return "none yet"
+			}
+			return locale.Duration(value(p))
+		})
+	}
+	first := func(f ledger.Funnel) ledger.Percentiles { return f.FirstDelay }
+	took := func(f ledger.Funnel) ledger.Percentiles { return f.Duration }
+	return []shell.Figure{
+		of("First attempt after, median", first, func(p ledger.Percentiles) time.Duration { return p.P50 }),
+		of("First attempt after, p99", first, func(p ledger.Percentiles) time.Duration { return p.P99 }),
+		of("Answer took, median", took, func(p ledger.Percentiles) time.Duration { return p.P50 }),
+		of("Answer took, p95", took, func(p ledger.Percentiles) time.Duration { return p.P95 }),
+		of("Answer took, p99", took, func(p ledger.Percentiles) time.Duration { return p.P99 }),
+	}
+}

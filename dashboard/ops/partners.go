@@ -1,0 +1,125 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+const partnersPageSize = 50
+
+// partnersView lists the partners, and makes a new one.
+type partnersView struct {
+	Partners shell.Fact[shell.Listed[partners.Partner]]
+	Windows  shell.Fact[map[string]ledger.PartnerWindows]
+	Pager    shell.Pager
+	Fields   []shell.Field // of the form that creates one
+	Problem  string
+	Made     *partners.Account // just now: its secrets are shown this once
+}
+
+// partnerRow is one partner of the list.
+type partnerRow struct {
+	partners.Partner
+	Href        string
+	State       shell.Pill
+	Endpoints   string     // how many; empty: not known just now
+	Breakers    shell.Pill // empty word: it has no endpoint, or that is not known
+	Held        int64
+	LastSuccess time.Time
+}
+
+func (s pages) partnersPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	return s.showPartners(w, r, q, http.StatusOK, partnersView{Fields: newPartnerFields("", "", "")})
+}
+
+func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Request, status int, v partnersView) error {
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	cursor := r.URL.Query().Get("cursor")
+	if cursor != "" && partners.CheckCode(cursor) != nil {
+		return webhook.Invalid("cursor", "must be the code of a partner, from the link to the next page")
+	}
+	shell.Together(
+		func() {
+			v.Partners = shell.RecallList(ctx, s.Memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
+				return s.Ledger.Partners(ctx, cursor, partnersPageSize)
+			})
+		},
+		func() {
+			v.Windows = shell.Recall(ctx, s.Memory, "partners/windows", func(ctx context.Context) (map[string]ledger.PartnerWindows, error) {
+				all, err := s.Ledger.PartnerWindows(ctx)
+				byCode := make(map[string]ledger.PartnerWindows, len(all))
+				for _, p := range all {
+					byCode[p.PartnerCode] = p
+				}
+				return byCode, err
+			})
+		},
+	)
+	v.Pager = shell.PagerOf(r.URL, v.Partners.Value.Next)
+	q.Once = v.Made != nil
+	return q.RenderStatus(w, r, status, "partners", v)
+}
+
+// Rows are the partners with how their endpoints are, if that could be read
+// for this very page.
+func (v partnersView) Rows() []partnerRow {
+	var rows []partnerRow
+	for _, p := range v.Partners.Value.Found {
+		row := partnerRow{Partner: p, Href: deliveries.PartnerPath(p.Code), State: shell.Good("active")}
+		if p.Disabled {
+			row.State = shell.Bad("disabled")
+		}
+		if w, ok := v.Windows.Value[p.Code]; ok && v.Windows.Fresh {
+			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
+			row.Endpoints, row.Held, row.LastSuccess = locale.Number(n), w.Held, w.LastSuccess
+			row.Breakers = shell.Good("closed")
+			if open := w.Breakers[webhook.BreakerOpen]; open > 0 {
+				row.Breakers = shell.Bad(locale.Number(open) + " open")
+			} else if probing := w.Breakers[webhook.BreakerHalfOpen]; probing > 0 {
+				row.Breakers = shell.Warn(locale.Number(probing) + " on probation")
+			}
+		} else if v.Windows.Fresh {
+			row.Endpoints = "0"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func newPartnerFields(code, name, key string) []shell.Field {
+	return []shell.Field{
+		{Name: "code", Label: "Code", Value: code, Mono: true, Required: true, Hint: "1 to 32 letters, digits, _ or -. It never changes."},
+		{Name: "name", Label: "Name", Value: name, Hint: "How people call it."},
+		{Name: "key", Label: "Public key", Type: "textarea", Rows: 8, Value: key, Mono: true, Required: true,
+			Hint: "The partner's RSA public key in PEM: its requests are verified with it."},
+	}
+}
+
+// createPartner opens an account and shows its secrets, this once.
+func (s pages) createPartner(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return webhook.Invalid("form", "cannot be read")
+	}
+	form := r.PostForm
+	made, err := partners.NewAccount(s.Box, form.Get("code"), form.Get("name"), form.Get("key"), q.Now)
+	if err == nil {
+		err = s.Ledger.CreatePartner(r.Context(), made.Partner, made.First, q.Audit("partner.create"))
+	}
+	if err != nil {
+		problem, status, err := q.Problem(err)
+		if err != nil {
+			return err
+		}
+		return s.showPartners(w, r, q, status, partnersView{Problem: problem, Fields: newPartnerFields(form.Get("code"), form.Get("name"), form.Get("key"))})
+	}
+	return s.showPartners(w, r, q, http.StatusCreated, partnersView{Made: &made, Fields: newPartnerFields("", "", "")})
+}

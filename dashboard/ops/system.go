@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger"
+	"ledgerhook/web"
+	"ledgerhook/webhook"
+)
+
+// systemView is how the gateway itself is.
+type systemView struct {
+	Figures  []shell.Figure
+	Stores   shell.Fact[[]web.Finding]
+	Queue    shell.Fact[[]queue.Depth]
+	Workers  shell.Fact[[]ledger.WorkerLease]
+	Breakers shell.Fact[[]ledger.PartnerWindows]
+	Settings []shell.Setting
+	Build    []buildFact
+	Wrong    []heldBack
+}
+
+// heldBack is a partner with a breaker that is not closed, or held deliveries.
+type heldBack struct{ ledger.PartnerWindows }
+
+// Open and OnProbation count its endpoints with such a breaker.
+func (p heldBack) Open() int        { return p.Breakers[webhook.BreakerOpen] }
+func (p heldBack) OnProbation() int { return p.Breakers[webhook.BreakerHalfOpen] }
+
+// systemPage shows queues, workers, breakers and stores, the configuration and
+// the build. What cannot be read does not keep the rest from being seen.
+func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	v := systemView{Settings: s.Settings, Build: s.build(q.Now)}
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	var lag, skew shell.Fact[time.Duration]
+	shell.Together(
+		func() { v.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
+		func() { v.Queue = shell.Recall(ctx, s.Memory, "system/queue", s.Queue.Depths) },
+		func() { v.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
+		func() { v.Breakers = shell.Recall(ctx, s.Memory, "system/breakers", s.Ledger.PartnerWindows) },
+		func() { lag = shell.Recall(ctx, s.Memory, "system/lag", s.Ledger.RollupLag) },
+		func() { skew = shell.Recall(ctx, s.Memory, "system/skew", s.Ledger.ClockSkew) },
+	)
+	for _, windows := range v.Breakers.Value {
+		if p := (heldBack{windows}); p.Held > 0 || p.Open()+p.OnProbation() > 0 {
+			v.Wrong = append(v.Wrong, p)
+		}
+	}
+	v.Figures = []shell.Figure{
+		shell.FigureOf("Waiting in the queue", v.Queue, func(d []queue.Depth) string { return locale.Number(depth(d, queuePending)) }),
+		shell.FigureOf("Scheduled retries", v.Queue, func(d []queue.Depth) string { return locale.Number(depth(d, queueScheduled)) }),
+		workersFigure(v.Workers),
+		breakersFigure(v.Breakers),
+		durationFigure("Rollup lag", lag, time.Second),
+		durationFigure("Clock against the database", skew, 2*time.Second),
+		s.slotsFigure(q.Now),
+	}
+	return q.Render(w, r, "system", v)
+}
+
+// storesLimit leaves a page the time to say which store does not answer.
+const storesLimit = shell.PanelLimit - 300*time.Millisecond
+
+// stores looks at what /readyz looks at.
+func (s pages) stores(ctx context.Context) ([]web.Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, storesLimit)
+	defer cancel()
+	return s.Health.Find(ctx), nil
+}
+
+func queuePending(d queue.Depth) int64   { return d.Pending + d.Active }
+func queueScheduled(d queue.Depth) int64 { return d.Scheduled }
+
+func depth(shards []queue.Depth, of func(queue.Depth) int64) (n int64) {
+	for _, d := range shards {
+		n += of(d)
+	}
+	return n
+}
+
+func workersFigure(f shell.Fact[[]ledger.WorkerLease]) shell.Figure {
+	alive := func(list []ledger.WorkerLease) (n int) {
+		for _, w := range list {
+			if w.Alive {
+				n++
+			}
+		}
+		return n
+	}
+	shown := shell.FigureOf("Workers alive", f, func(list []ledger.WorkerLease) string { return locale.Number(alive(list)) })
+	if n := alive(f.Value); f.Fresh && n == 0 {
+		shown.Tone, shown.Note = "bad", "nothing is being sent"
+	} else if dead := len(f.Value) - n; f.Fresh && dead > 0 {
+		shown.Tone, shown.Note = "warn", locale.Number(dead)+" not heard of"
+	}
+	return shown
+}
+
+func breakersFigure(f shell.Fact[[]ledger.PartnerWindows]) shell.Figure {
+	open := func(list []ledger.PartnerWindows) (n int) {
+		for _, p := range list {
+			n += p.Breakers[webhook.BreakerOpen] + p.Breakers[webhook.BreakerHalfOpen]
+		}
+		return n
+	}
+	shown := shell.FigureOf("Breakers not closed", f, func(list []ledger.PartnerWindows) string { return locale.Number(open(list)) })
+	if f.Fresh && open(f.Value) > 0 {
+		shown.Tone = "warn"
+	}
+	return shown
+}
+
+// durationFigure shows a time that should be short.
+func durationFigure(label string, f shell.Fact[time.Duration], warn time.Duration) shell.Figure {
+	shown := shell.FigureOf(label, f, locale.Duration)
+	if f.Fresh && f.Value.Abs() > warn {
+		shown.Tone = "warn"
+	}
+	return shown
+}
+
+func (s pages) slotsFigure(now time.Time) shell.Figure {
+	busy, total, known := s.Slots()
+	if !known {
+		return shell.Figure{Label: "Slots of this process", Value: "none", Note: "it has no worker", At: now, Fresh: true}
+	}
+	return shell.Figure{Label: "Slots of this process", Value: locale.Number(busy) + " / " + locale.Number(total), Note: "busy / all", At: now, Fresh: true}
+}
+
+// buildFact is one thing to know about the program that runs.
+type buildFact struct{ Name, Value string }
+
+func (s pages) build(now time.Time) []buildFact {
+	facts := []buildFact{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", locale.Duration(now.Sub(s.Started).Round(time.Second))}}
+	database := "PostgreSQL"
+	if s.Ledger.Embedded() {
+		database = "SQLite, embedded"
+	}
+	facts = append(facts, buildFact{"Ledger", database}, buildFact{"Public address", s.PublicURL})
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return facts
+	}
+	for _, setting := range info.Settings {
+		if name, wanted := map[string]string{"vcs.revision": "Revision", "vcs.time": "Revision of"}[setting.Key]; wanted {
+			facts = append(facts, buildFact{name, setting.Value})
+		}
+	}
+	return facts
+}

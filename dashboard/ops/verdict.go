@@ -1,0 +1,156 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/ledger"
+	"ledgerhook/orders"
+	"ledgerhook/web"
+)
+
+// evidence is what the verdict rests on. A fact that is not Fresh counts as
+// not known: what was true a minute ago says nothing about now.
+type evidence struct {
+	Now       time.Time
+	Situation shell.Fact[ledger.Situation]
+	Workers   shell.Fact[[]ledger.WorkerLease]
+	Partners  shell.Fact[[]ledger.FailingPartner]
+	Hosts     shell.Fact[[]ledger.FailingHost]
+	Conflicts shell.Fact[[]orders.Conflict]
+	Stores    shell.Fact[[]web.Finding]
+	Rates     shell.Fact[[]orders.Rate]
+	RateAge   time.Duration // a rate that is older gives no price; zero: not known
+	Quotes    failedQuotes
+}
+
+// failedQuotes are the quotes in a row that this process could not give for a
+// reason on our side.
+type failedQuotes struct {
+	Count int
+	Key   string    // of the last
+	At    time.Time // of the last
+}
+
+// side is whose trouble it is.
+type side string
+
+const (
+	sideUs       side = "us"
+	sideSource   side = "the source"
+	sideThem     side = "them"
+	sideSettings side = "settings"
+	sideOrders   side = "orders"
+	sideNobody   side = "nobody"
+	sideUnknown  side = "not known"
+)
+
+// verdict answers "is it us or them?".
+type verdict struct {
+	Side     side
+	Tone     string // good, bad, warn or idle
+	Sentence string // the answer with its evidence
+	Next     string // what to do, or what it means
+	Href     string // where to look; empty: nowhere
+	Link     string // what Href leads to
+	Checks   []check
+	At       time.Time
+}
+
+// finding is what one rule made of the evidence.
+type finding int
+
+const (
+	fine    finding = iota // nothing wrong there
+	hit                    // this is the trouble
+	unknown                // it cannot be said
+)
+
+// check is what a rule looked at, what it found and why.
+type check struct {
+	Name  string
+	Found finding
+	Says  string   // the figures, in words
+	If    *verdict // what follows from a hit; Sentence and Next are set
+}
+
+// Pill is the finding as a state.
+func (c check) Pill() shell.Pill {
+	switch {
+	case c.Found == unknown:
+		return shell.Idle("not known")
+	case c.Found == fine:
+		return shell.Good("fine")
+	}
+	return shell.Pill{Tone: c.If.Tone, Word: string(c.If.Side)}
+}
+
+// rules are asked in this order; the first hit is the verdict. What is ours
+// comes before what is theirs: with a fault of ours everybody seems to fail.
+var rules = []func(evidence) check{
+	checkLedger, checkStores, checkWorkers, checkClocks, checkCanary, checkInternal, checkBacklog, checkSource, checkRates,
+	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings, checkOrders,
+}
+
+// judge weighs the evidence. "All is well" needs every rule to have found
+// nothing and every fact to be known.
+func judge(e evidence) verdict {
+	v := verdict{Side: sideNobody, At: e.Now}
+	var dark []string
+	for _, rule := range rules {
+		c := rule(e)
+		v.Checks = append(v.Checks, c)
+		switch {
+		case c.Found == hit && v.Sentence == "":
+			checks := v.Checks
+			v = *c.If
+			v.Checks, v.At = checks, e.Now
+		case c.Found == unknown:
+			dark = append(dark, strings.ToLower(c.Name))
+		}
+	}
+	switch s := e.Situation.Value; {
+	case v.Sentence != "":
+		if len(dark) > 0 {
+			v.Next += " Not known just now: " + join(dark) + "."
+		}
+	case len(dark) > 0:
+		v.Side, v.Tone = sideUnknown, "warn"
+		v.Sentence = "Nothing wrong is seen, but not everything is known: " + join(dark) + "."
+		v.Next = "This page does not say that all is well until it can see everything."
+	case s.Endpoints == 0:
+		v.Tone, v.Sentence = "idle", "Nothing to judge yet: no partner has an endpoint."
+		v.Next, v.Href, v.Link = "Create a partner and let it register where its notifications go.", "/ops/partners", "Partners"
+	default:
+		v.Tone = "good"
+		v.Sentence = fmt.Sprintf("All is well: %s of %s are served, and what we send to ourselves arrives.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"))
+		v.Next = "Who misses a callback now misses it after it was answered, or never caused an event: look up what he misses."
+		if v.Href, v.Link = "/ops/reconcile", "Reconcile a list"; s.LastDelivered.IsZero() {
+			v.Sentence = fmt.Sprintf("Nothing is wrong, and nothing has been delivered yet to %s.", count(s.Endpoints, "endpoint"))
+			v.Href, v.Link = "/ops/partners", "Partners"
+		}
+	}
+	return v
+}
+
+// count spells n things.
+func count[N int | int64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return locale.Number(n) + " " + thing
+}
+
+// join lists words: a, b and c.
+func join(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// ago spells how long before now t was.
+func (e evidence) ago(t time.Time) string { return locale.Duration(max(0, e.Now.Sub(t))) }

@@ -1,0 +1,292 @@
+package ops
+
+import (
+	"fmt"
+	"time"
+
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/ledger"
+	"ledgerhook/orders"
+	"ledgerhook/webhook"
+)
+
+// The bounds of the rules about ourselves and about the source.
+const (
+	// backlogLimit is how long a delivery that could go may wait for us.
+	backlogLimit = 30 * time.Second
+	// canaryLate is when a canary's result says nothing about now any more:
+	// three were due in this time.
+	canaryLate = 35 * time.Second
+	// silenceGaps bounds how long the source may be silent, ledger.QuietAfter at
+	// least: so many times the mean time between two events of the last 24 hours.
+	silenceGaps = 20
+	// silenceFrom is how many events in 24 hours make silence tell something.
+	silenceFrom = 240
+	// quotesWithin is how long a failed quote tells something about now.
+	quotesWithin = 5 * time.Minute
+)
+
+// checkLedger hits when nothing at all can be read.
+func checkLedger(e evidence) check {
+	c := check{Name: "Ledger", Says: "it answers"}
+	switch {
+	case e.Situation.Fresh:
+		return c
+	case e.Workers.Fresh:
+		c.Found, c.Says = unknown, "it answers, but not in time for all of this"
+		return c
+	}
+	c.Found, c.Says = hit, "it does not answer"
+	c.If = &verdict{Side: sideUnknown, Tone: "bad", Sentence: "Not known: the ledger does not answer, so nothing can be said about partners.",
+		Next: "That is ours. What was accepted is safe; new events are refused until it is back.", Href: "/ops/system", Link: "System"}
+	return c
+}
+
+// checkStores hits when ledger or queue answer, but take nothing that is
+// written to them: then everything waits, whatever the workers do.
+func checkStores(e evidence) check {
+	c := check{Name: "Stores", Found: unknown}
+	if !e.Stores.Fresh {
+		return c
+	}
+	c.Found, c.Says = fine, "they take what is written"
+	for _, f := range e.Stores.Value {
+		if f.Err == nil || f.Name != "ledger" && f.Name != "queue" {
+			continue
+		}
+		c.Found, c.Says = hit, f.Name+": "+f.Err.Error()
+		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the %s takes nothing that is written (%s).", f.Name, f.Err),
+			Next: "Mend that store: more workers do not help. What was accepted is safe and goes out by itself then.", Href: "/ops/system", Link: "Stores"}
+		break
+	}
+	return c
+}
+
+func checkWorkers(e evidence) check {
+	c := check{Name: "Workers"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	if n := e.Situation.Value.Workers; n > 0 {
+		c.Says = count(n, "worker") + " alive"
+		return c
+	}
+	c.Found, c.Says = hit, "none is alive"
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: no worker is running, so nothing is sent.",
+		Next: "Start a process with the role worker. Everything that waits goes out by itself then.", Href: "/ops/system", Link: "Workers"}
+	return c
+}
+
+// checkClocks hits when a worker's clock is not the database's: then it neither
+// ends nor deletes anything by time.
+func checkClocks(e evidence) check {
+	c := check{Name: "Clocks", Found: unknown}
+	if !e.Workers.Fresh {
+		return c
+	}
+	var worst ledger.WorkerLease
+	for _, w := range e.Workers.Value {
+		if w.Alive && w.Ahead.Abs() > worst.Ahead.Abs() {
+			worst = w
+		}
+	}
+	c.Found, c.Says = fine, "within "+locale.Duration(worst.Ahead.Abs())+" of the database's"
+	if worst.Ahead.Abs() <= ledger.MaxClockSkew {
+		return c
+	}
+	c.Found, c.Says = hit, "that of "+worst.Host+" is "+locale.Duration(worst.Ahead.Abs())+" from the database's"
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: a clock is wrong; " + c.Says + ".",
+		Next: "Run a time service on both machines. Until then that worker lets no order expire and deletes nothing.", Href: "/ops/system", Link: "System"}
+	return c
+}
+
+// checkCanary looks at what the workers send to themselves.
+func checkCanary(e evidence) check {
+	c := check{Name: "Canary", Found: unknown}
+	if !e.Workers.Fresh {
+		return c
+	}
+	asked, failed := 0, []ledger.WorkerLease{}
+	var slowest time.Duration
+	for _, w := range e.Workers.Value {
+		if !w.Alive || w.Canary.At.IsZero() || w.Canary.Age > canaryLate {
+			continue
+		}
+		asked++
+		slowest = max(slowest, w.Canary.RoundTrip)
+		if w.Canary.Failure != "" {
+			failed = append(failed, w)
+		}
+	}
+	if asked == 0 {
+		c.Says = "no result of the last 30 seconds"
+		return c
+	}
+	if len(failed) == 0 {
+		c.Found, c.Says = fine, "arrives and verifies in "+locale.Duration(slowest)
+		return c
+	}
+	why := failed[0].Canary.Failure
+	c.Found, c.Says = hit, fmt.Sprintf("fails on %d of %s: %s", len(failed), count(asked, "worker"), why)
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: what we send to ourselves does not arrive on %d of %s (%s).", len(failed), count(asked, "worker"), why),
+		Next: "No receiver had a part in it. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"}
+	return c
+}
+
+func checkInternal(e evidence) check {
+	c := check{Name: "Internal errors"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	n := e.Situation.Value.InternalErrors
+	if n == 0 {
+		c.Says = "none in " + locale.Duration(ledger.InternalWithin)
+		return c
+	}
+	many := count(n, "delivery")
+	if n > 1 {
+		many = locale.Number(n) + " deliveries"
+	}
+	if n >= ledger.MaxCounted {
+		many = "at least " + many
+	}
+	c.Found, c.Says = hit, many+" in "+locale.Duration(ledger.InternalWithin)
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(ledger.InternalWithin)),
+		Next: "They are tried again by themselves. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"}
+	return c
+}
+
+// checkBacklog looks at what could go and is not sent.
+func checkBacklog(e evidence) check {
+	c := check{Name: "Backlog"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	s := e.Situation.Value
+	oldest, where := time.Time{}, ""
+	for _, w := range []struct {
+		since time.Time
+		why   string
+	}{{s.OldestQueued, "no worker has taken it"}, {s.OldestDue, "it was not admitted"}, {s.OldestWake, "its endpoint was not looked at"}} {
+		if !w.since.IsZero() && (oldest.IsZero() || w.since.Before(oldest)) {
+			oldest, where = w.since, w.why
+		}
+	}
+	switch {
+	case oldest.IsZero():
+		c.Says = "nothing waits for us"
+	case e.Now.Sub(oldest) <= backlogLimit:
+		c.Says = "the oldest that could go waits " + e.ago(oldest)
+	default:
+		c.Found, c.Says = hit, "the oldest that could go waits "+e.ago(oldest)+": "+where
+		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the queue is behind. The oldest delivery that could go has waited %s (%s).", e.ago(oldest), where),
+			Next: "Look at workers and slots; more workers help when all slots are busy.", Href: "/ops/system", Link: "Queue and workers"}
+	}
+	return c
+}
+
+// checkSource hits when nothing comes in though it usually does. What is usual
+// are events, not deliveries: a replay makes many of these and brings none in.
+func checkSource(e evidence) check {
+	c := check{Name: "Source"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	last, usual := e.Situation.Value.NewestEvent(), e.Situation.Value.EventsLastDay
+	if last.IsZero() {
+		c.Says = "no event has come yet"
+		return c
+	}
+	silent := e.Now.Sub(last)
+	c.Says = "the last event came " + e.ago(last) + " ago"
+	if silent <= ledger.QuietAfter {
+		return c
+	}
+	if usual < silenceFrom {
+		c.Says += "; too few come to tell silence from quiet"
+		return c
+	}
+	gap := 24 * time.Hour / time.Duration(usual)
+	if silent <= silenceGaps*gap {
+		return c
+	}
+	often := "one every " + locale.Duration(gap)
+	if usual >= ledger.MaxCounted {
+		often += " or sooner"
+	}
+	c.Found = hit
+	c.If = &verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where %s is usual.", e.ago(last), often),
+		Next: "Nobody can get what was never handed to us. Ask the systems that send events.", Href: "/ops/events", Link: "Events"}
+	return c
+}
+
+// checkOrders hits when it was said of an order that has failed that its money
+// moved. Nothing is delivered worse for it, so that it is asked last.
+func checkOrders(e evidence) check {
+	c := check{Name: "Orders", Says: "no conflict"}
+	if !e.Conflicts.Fresh {
+		c.Found, c.Says = unknown, ""
+		return c
+	}
+	open := e.Conflicts.Value
+	if len(open) == 0 {
+		return c
+	}
+	c.Found, c.Says = hit, count(len(open), "conflict")+" to settle"
+	c.If = &verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards it was said that its money moved.", open[0].ExternalOrderID),
+		Next: c.Says + ". Find out what happened to the money, put it right, then settle the conflict on the order's page.",
+		Href: "/ops/orders/" + open[0].OrderID, Link: "The order"}
+	return c
+}
+
+// checkRates looks at what quotes are made of, and at those that failed. A
+// gateway without rates and without anybody who asks for a quote lacks nothing.
+func checkRates(e evidence) check {
+	c := check{Name: "Rates and quotes"}
+	if !e.Rates.Fresh {
+		c.Found = unknown
+		return c
+	}
+	var stale []string
+	for _, r := range e.Rates.Value {
+		switch {
+		case r.WalletAddress == "":
+			stale = append(stale, "that of "+r.Crypto+" has no wallet")
+		case e.RateAge > 0 && r.Check(e.Now, e.RateAge) != nil:
+			stale = append(stale, "that of "+r.Crypto+" is "+e.ago(r.UpdatedAt)+" old")
+		}
+	}
+	all := len(e.Rates.Value)
+	failing := e.Quotes.Count > 0 && e.Now.Sub(e.Quotes.At) <= quotesWithin
+	if e.Quotes.Key == string(orders.KeyCryptoNotSupported) && all > 0 {
+		failing = false // the others have a rate: a partner asked for one that we do not trade
+	}
+	what := "quotes are asked for and no rate is set"
+	switch {
+	case len(stale) > 0:
+		what = fmt.Sprintf("%s of %s give no price: %s", locale.Number(len(stale)), count(all, "rate"), join(stale))
+	case failing && all > 0:
+		what = fmt.Sprintf("%s failed in a row, the last %s ago with %s", count(e.Quotes.Count, "quote"), e.ago(e.Quotes.At), e.Quotes.Key)
+	case !failing && all == 0:
+		c.Says = "none is set, so no order can be made"
+		return c
+	case !failing:
+		c.Says = count(all, "rate") + " young enough to give prices"
+		return c
+	}
+	tone := "warn"
+	if failing || len(stale) == all {
+		tone = "bad"
+	}
+	c.Found, c.Says = hit, what
+	c.If = &verdict{Side: sideUs, Tone: tone, Sentence: "It is us: partners get no quotes, " + what + ".",
+		Next: fmt.Sprintf("Somebody must feed the rates: a rate gives prices for %s after it was set.", locale.Duration(e.RateAge)), Href: "/ops/rates", Link: "Rates"}
+	if len(stale) == 0 && all > 0 {
+		c.If.Next = "The log of the process that answered says what failed."
+	}
+	return c
+}

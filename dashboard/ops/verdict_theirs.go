@@ -1,0 +1,181 @@
+package ops
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/ledger"
+)
+
+// The bounds of the rules about receivers.
+const (
+	// egressHosts is how many hosts must fail, and be at least half of all, for
+	// our way out to be the likelier cause.
+	egressHosts = 3
+	// roomLimit is how long a delivery may wait for room at its receiver.
+	roomLimit = time.Minute
+)
+
+// checkEgress hits when most receivers fail at once.
+func checkEgress(e evidence) check {
+	c := check{Name: "Way out"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	s := e.Situation.Value
+	c.Says = fmt.Sprintf("%s of %s fail", locale.Number(s.HostsFailing), count(s.Hosts, "host"))
+	if s.HostsFailing < egressHosts || 2*s.HostsFailing < s.Hosts {
+		return c
+	}
+	c.Found = hit
+	c.If = &verdict{Side: sideUs, Tone: "bad",
+		Sentence: fmt.Sprintf("Probably us: %s of %s of %s fail at once, which receivers do not do by themselves.", locale.Number(s.HostsFailing), count(s.Hosts, "host"), count(s.Partners, "partner")),
+		Next:     "The canary does not leave the machine. Look at DNS, the proxy or firewall and the route out of the workers.", Href: "/ops/deliveries", Link: "Deliveries"}
+	return c
+}
+
+// checkSharedHost hits when partners fail that share one host.
+func checkSharedHost(e evidence) check {
+	c := check{Name: "Shared hosts"}
+	if !e.Hosts.Fresh {
+		c.Found = unknown
+		return c
+	}
+	c.Says = "no host fails for more than one partner"
+	for _, h := range e.Hosts.Value {
+		if len(h.Partners) < 2 {
+			continue
+		}
+		c.Found, c.Says = hit, fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner"))
+		c.If = &verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: the host %s, which %s share, has failed for %s.", h.Host, join(h.Partners), e.ago(h.FailingSince)),
+			Next: "One provider serves these partners. " + waiting(h.Waiting), Href: "/ops/deliveries?" + url.Values{"host": {h.Host}}.Encode(), Link: "Its deliveries"}
+		break
+	}
+	return c
+}
+
+// checkPartners hits when one partner or some fail.
+func checkPartners(e evidence) check {
+	c := check{Name: "Receivers"}
+	if !e.Situation.Fresh || !e.Partners.Fresh {
+		c.Found = unknown
+		return c
+	}
+	s, failing := e.Situation.Value, e.Partners.Value
+	if len(failing) == 0 {
+		c.Says = fmt.Sprintf("none of %s fails for a minute or longer", count(s.Partners, "partner"))
+		return c
+	}
+	p := failing[0]
+	n := max(len(failing), s.PartnersFailing)
+	c.Found, c.Says = hit, fmt.Sprintf("%s of %s fail", locale.Number(n), count(s.Partners, "partner"))
+	c.If = &verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(p.Waiting)}
+	if n == 1 {
+		c.Says = fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner"))
+		c.If.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s; %s", p.PartnerCode, e.ago(p.FailingSince), lastSuccess(e, p), rest(s.Partners-1))
+		return c
+	}
+	c.If.Sentence = fmt.Sprintf("It is them: %s of %s fail on hosts of their own, worst %s%s; %s", locale.Number(n), count(s.Partners, "partner"), p.PartnerCode, lastSuccess(e, p), rest(s.Partners-n))
+	return c
+}
+
+// waiting says what becomes of what waits.
+func waiting(n int64) string {
+	switch n {
+	case 0:
+		return "Nothing waits for it just now."
+	case 1:
+		return "1 delivery waits and is tried again by itself."
+	}
+	return locale.Number(n) + " deliveries wait and are tried again by themselves."
+}
+
+func lastSuccess(e evidence, p ledger.FailingPartner) string {
+	if p.LastSuccess.IsZero() {
+		return " and never succeeded"
+	}
+	return ", last success " + e.ago(p.LastSuccess) + " ago"
+}
+
+func rest(n int) string {
+	switch {
+	case n <= 0:
+		return "there is no other to compare with."
+	case n == 1:
+		return "the other one is served."
+	}
+	return "the other " + locale.Number(n) + " are served."
+}
+
+// checkRoom hits when deliveries wait for room at receivers that do not fail.
+func checkRoom(e evidence) check {
+	c := check{Name: "Room at receivers"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	oldest := e.Situation.Value.OldestWithoutRoom
+	if oldest.IsZero() {
+		c.Says = "nothing waits for it"
+		return c
+	}
+	c.Says = "the oldest waits " + e.ago(oldest)
+	if e.Now.Sub(oldest) <= roomLimit {
+		return c
+	}
+	c.Found = hit
+	c.If = &verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: a receiver takes less than is due. The oldest delivery has waited %s for room.", e.ago(oldest)),
+		Next: "Its endpoint is slow, or its rate limit or its window is small.", Href: "/ops/deliveries", Link: "Deliveries"}
+	return c
+}
+
+// checkSettings hits when deliveries are kept back because somebody said so.
+func checkSettings(e evidence) check {
+	c := check{Name: "Settings"}
+	if !e.Situation.Fresh {
+		c.Found = unknown
+		return c
+	}
+	s := e.Situation.Value
+	var why []string
+	add := func(n int, thing, state string) {
+		if n > 0 {
+			why = append(why, count(n, thing)+" "+state)
+		}
+	}
+	add(s.Paused, "endpoint", "paused")
+	add(s.Disabled-s.SelfDisabled, "endpoint", "disabled")
+	add(s.SelfDisabled, "endpoint", "disabled for failures")
+	add(max(0, s.Breakers-s.EndpointsFailing), "breaker", "open though nothing fails")
+	kept := s.Held + s.WaitingForEndpoint
+	if s.WaitingForEndpoint > 0 {
+		why = append(why, fmt.Sprintf("%s without an endpoint to go to", locale.Number(s.WaitingForEndpoint)))
+	}
+	if len(why) == 0 {
+		c.Says = "nothing is paused or disabled"
+		return c
+	}
+	c.Says = join(why)
+	if kept == 0 && s.Breakers <= s.EndpointsFailing {
+		c.Says += "; nothing is held by it"
+		return c
+	}
+	c.Found = hit
+	c.If = &verdict{Side: sideSettings, Tone: "warn", Sentence: fmt.Sprintf("It is how it is set: %s held (%s).", held(kept), join(why)),
+		Next: "Nothing of it goes out by itself until somebody resumes, enables or registers.", Href: "/ops/partners", Link: "Partners"}
+	return c
+}
+
+func held(n int64) string {
+	switch n {
+	case 0:
+		return "deliveries can be"
+	case 1:
+		return "1 delivery is"
+	}
+	return locale.Number(n) + " deliveries are"
+}

@@ -1,0 +1,237 @@
+package portal
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"ledgerhook/dashboard/chart"
+	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
+	"ledgerhook/ledger"
+	"ledgerhook/partners"
+	"ledgerhook/webhook"
+)
+
+// portalView is the partner's first page: the steps that are left, then how
+// its notifications do.
+type portalView struct {
+	Steps     []homeStep // nil: all are done, or it is not known
+	Done      int
+	StepsFact shell.Fact[homeState]
+	Healthy   shell.Notice
+	Figures   []shell.Figure
+	Endpoints shell.Fact[[]portalEndpoint]
+	Failures  shell.Fact[[]deliveries.Row]
+	Hours     shell.Fact[[]ledger.HourCount]
+	Chart     chart.Chart
+	Oldest    shell.Fact[time.Time]
+}
+
+// homeStep is one step of the way to a first notification.
+type homeStep struct {
+	Title, Detail string
+	Done          bool
+	Next          bool // the first that is not done
+	Href, Link    string
+}
+
+// homeState is what the steps are read from.
+type homeState struct{ Secret, Endpoint, Sent, Answered, Delivered bool }
+
+func (h homeState) complete() bool { return h.Secret && h.Endpoint && h.Answered && h.Delivered }
+
+// homeFailures is how many deliveries that need attention the page lists.
+const homeFailures = 6
+
+func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
+	defer cancel()
+	code, scope := q.User.PartnerCode, q.Scope()
+	key := "portal/" + code + "/"
+	var v portalView
+	shell.Together(
+		func() { v.Endpoints = s.partnerEndpoints(ctx, q) },
+		func() {
+			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
+				return s.Ledger.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
+			})
+		},
+		func() {
+			v.Failures = shell.Recall(ctx, s.Memory, key+"failures/"+q.Locale, func(ctx context.Context) (rows []deliveries.Row, err error) {
+				page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{Scope: scope, NeedsAttention: true, Limit: homeFailures})
+				for _, d := range page.Items {
+					rows = append(rows, deliveries.RowOf(q, d))
+				}
+				return rows, err
+			})
+		},
+		func() {
+			v.Oldest = shell.Recall(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Ledger.OldestWaiting(ctx, scope) })
+		},
+		func() {
+			v.StepsFact = shell.Recall(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
+		},
+	)
+	v.Steps, v.Done = homeSteps(q, v)
+	v.Healthy, v.Figures = homeHealth(q, v.Endpoints), homeFigures(q, v)
+	v.Chart = outcomes(q, v.Hours.Value)
+	return q.Render(w, r, "home", v)
+}
+
+// Live reports whether there is a health to show.
+func (v portalView) Live() bool { return len(v.Steps) == 0 || len(v.Endpoints.Value) > 0 }
+
+// partnerEndpoints are the partner's endpoints with what their receivers
+// answered of late.
+func (s pages) partnerEndpoints(ctx context.Context, q *shell.Request) shell.Fact[[]portalEndpoint] {
+	code := q.User.PartnerCode
+	panels := shell.Recall(ctx, s.Memory, "endpoints/"+code, func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
+	found := shell.Fact[[]portalEndpoint]{At: panels.At, Known: panels.Known, Fresh: panels.Fresh}
+	for _, p := range panels.Value {
+		found.Value = append(found.Value, portalEndpoint{p, q})
+	}
+	return found
+}
+
+// homeState reads what has happened. Whatever can no longer be undone is not
+// asked for: a delivered notification says that one was sent and answered.
+func (s pages) homeState(ctx context.Context, q *shell.Request) (h homeState, err error) {
+	code := q.User.PartnerCode
+	secrets, err := s.Ledger.Secrets(ctx, code)
+	if err != nil {
+		return h, err
+	}
+	for _, secret := range secrets {
+		h.Secret = h.Secret || secret.StateAt(q.Now) == partners.SecretActive
+	}
+	found, err := s.Ledger.Endpoints(ctx, code)
+	if err != nil {
+		return h, err
+	}
+	h.Endpoint = len(found) > 0
+	for _, e := range found {
+		h.Delivered = h.Delivered || !e.Window.Health.LastSuccess.IsZero()
+	}
+	any := func(query ledger.DeliveryQuery) bool {
+		if err != nil {
+			return false
+		}
+		query.Scope, query.Limit = q.Scope(), 1
+		var page ledger.DeliveryPage
+		page, err = s.Ledger.SearchDeliveries(ctx, query)
+		return len(page.Items) > 0
+	}
+	delivered := []webhook.State{webhook.Delivered}
+	h.Delivered = h.Delivered || any(ledger.DeliveryQuery{States: delivered, Triggers: []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerReplay}})
+	h.Answered = h.Delivered || any(ledger.DeliveryQuery{States: delivered})
+	h.Sent = h.Answered || any(ledger.DeliveryQuery{AttemptsMin: 1})
+	return h, err
+}
+
+// homeSteps are the five steps; none once all are done.
+func homeSteps(q *shell.Request, v portalView) (steps []homeStep, done int) {
+	h := v.StepsFact.Value
+	if !v.StepsFact.Known || h.complete() {
+		return nil, 0
+	}
+	endpoint := "/portal/endpoints"
+	if len(v.Endpoints.Value) > 0 {
+		endpoint = v.Endpoints.Value[0].Path()
+	}
+	steps = []homeStep{
+		{Title: q.T("Have a webhook secret"), Detail: q.T("It signs what you get. One was made with your account; you may make another at any time."), Done: h.Secret, Href: "/portal/secrets", Link: q.T("Secrets")},
+		{Title: q.T("Add an endpoint"), Detail: q.T("The URL that takes your notifications. What comes before waits for it."), Done: h.Endpoint, Href: "/portal/endpoints/new", Link: q.T("Add an endpoint")},
+		{Title: q.T("Send it a test"), Detail: q.T("The test is signed like every notification, so your receiver can check it."), Done: h.Sent, Href: endpoint, Link: q.T("Send a test")},
+		{Title: q.T("Answer it with 2xx"), Detail: q.T("Check the signature first; the page for that says what is wrong with one that does not verify."), Done: h.Answered, Href: "/portal/verify", Link: q.T("Verify a signature")},
+		{Title: q.T("Take your first notification"), Detail: q.T("It comes by itself when something happens. The catalogue shows every type."), Done: h.Delivered, Href: "/portal/catalogue", Link: q.T("Event types")},
+	}
+	next := false
+	for i := range steps {
+		step := &steps[i]
+		if step.Done || step.Href == "/portal/endpoints/new" && !q.CanAct() {
+			step.Href = ""
+		}
+		if step.Done {
+			done++
+		} else if !next {
+			step.Next, next = true, true
+		}
+	}
+	return steps, done
+}
+
+// homeHealth says in one sentence how the endpoints are.
+func homeHealth(q *shell.Request, endpoints shell.Fact[[]portalEndpoint]) shell.Notice {
+	failing, held := 0, 0
+	for _, e := range endpoints.Value {
+		switch h := e.Window.Health; {
+		case !e.Window.Open():
+			held++
+		case !e.BreakerClosed() || h.FailingSince.After(h.LastSuccess):
+			failing++
+		}
+	}
+	switch all := len(endpoints.Value); {
+	case !endpoints.Fresh:
+		return shell.Notice{Tone: "warn", Text: q.T("How your endpoints are is not known just now.")}
+	case all == 0:
+		return shell.Notice{Tone: "warn", Text: q.T("You have no endpoint: notifications wait for one.")}
+	case failing > 0:
+		return shell.Notice{Tone: "bad", Text: q.T("%d of %d endpoints fail. What is missed is tried again by itself.", failing, all)}
+	case held > 0:
+		return shell.Notice{Tone: "warn", Text: q.T("%d of %d endpoints are switched off: what comes for them waits.", held, all)}
+	}
+	return shell.Notice{Tone: "good", Text: q.T("Every endpoint takes what it gets.")}
+}
+
+// homeFigures are the last 24 hours in numbers.
+func homeFigures(q *shell.Request, v portalView) []shell.Figure {
+	count := func(label string, of func(ledger.HourCount) int64) shell.Figure {
+		return shell.FigureOf(label, v.Hours, func(hours []ledger.HourCount) string {
+			var n int64
+			for _, h := range hours {
+				n += of(h)
+			}
+			return locale.Number(n)
+		})
+	}
+	waiting := func(rows []portalEndpoint) (n int) {
+		for _, e := range rows {
+			n += e.Waiting() + e.Window.Used
+		}
+		return n
+	}
+	return []shell.Figure{
+		count(q.T("Delivered"), func(h ledger.HourCount) int64 { return h.Delivered }).With("", deliveries.Path("/portal", "state:delivered")),
+		count(q.T("Given up"), func(h ledger.HourCount) int64 { return h.Exhausted }).With("", deliveries.Path("/portal", "state:exhausted")),
+		shell.FigureOf(q.T("Attempts that succeed"), v.Hours, func(hours []ledger.HourCount) string {
+			var good, all int64
+			for _, h := range hours {
+				good, all = good+h.AttemptDelivered, all+h.AttemptDelivered+h.AttemptFailed+h.AttemptUnknown
+			}
+			if all == 0 {
+				return q.T("none yet")
+			}
+			return locale.Percent(good, all)
+		}),
+		shell.FigureOf(q.T("Waiting now"), v.Endpoints, func(rows []portalEndpoint) string { return locale.Number(waiting(rows)) }).With("", deliveries.Path("/portal", "state:pending,queued,sending,held")),
+		shell.FigureOf(q.T("Oldest waiting"), v.Oldest, func(at time.Time) string {
+			if at.IsZero() {
+				return q.T("none")
+			}
+			return locale.Duration(q.Now.Sub(at).Truncate(time.Second))
+		}),
+	}
+}
+
+// outcomes draws the attempts of 24 hours.
+func outcomes(q *shell.Request, hours []ledger.HourCount) chart.Chart {
+	var bars []chart.HourBar
+	for _, h := range hours {
+		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
+	}
+	return chart.StackedBars(q.T("Attempts by outcome, last 24 hours"), q.T("Hour, UTC"),
+		[]chart.Series{{Name: q.T("delivered"), Tone: "good"}, {Name: q.T("failed"), Tone: "bad"}, {Name: q.T("outcome unknown"), Tone: "idle"}}, bars)
+}

@@ -1,0 +1,165 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Fact is a value with the time it is of. A value that could not be read just
+// now is the last one that could; before the first one it is not Known, and
+// must be shown as a dash, never as its zero.
+type Fact[T any] struct {
+	Value T
+	At    time.Time
+	Known bool
+	Fresh bool  // read for this very page
+	Err   error // why not, for the log
+}
+
+// Memory keeps the last known values of this process.
+type Memory struct {
+	mu     sync.Mutex
+	values map[remembering]remembered
+}
+
+// remembering is what a value is remembered under. Parts of a name are typed
+// by whoever asks, so two kinds of values never meet under one.
+type remembering struct {
+	kind reflect.Type
+	name string
+}
+
+func keyOf[T any](name string) remembering { return remembering{reflect.TypeFor[T](), name} }
+
+type remembered struct {
+	value any
+	at    time.Time
+}
+
+// maxRemembered bounds the memory. When it is reached, what is older than a
+// minute goes, or anything if nothing is.
+const maxRemembered = 1024
+
+func newMemory() *Memory { return &Memory{values: map[remembering]remembered{}} }
+
+// Recall reads a value, and falls back on the last one of the same name when
+// that fails or does not answer before ctx ends. Without a name the value is not
+// remembered, as one that nobody asks for a second time.
+func Recall[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
+	value, err := Patiently(ctx, read)
+	now, key := time.Now(), keyOf[T](name)
+	if err == nil {
+		if name != "" {
+			m.put(key, remembered{value, now})
+		}
+		return Fact[T]{Value: value, At: now, Known: true, Fresh: true}
+	}
+	f := Fact[T]{Err: err}
+	if last, ok := m.get(key); ok {
+		f.Value, f.At, f.Known = last.value.(T), last.at, true
+	}
+	return f
+}
+
+// forget forgets the last value of a name.
+func forget[T any](m *Memory, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.values, keyOf[T](name))
+}
+
+// Listed is a page of a list, newest first unless it says otherwise.
+type Listed[T any] struct {
+	Found []T
+	Next  string // cursor of the next page; empty: there is none
+}
+
+// RecallList is recall of a page of a list.
+func RecallList[T any](ctx context.Context, m *Memory, name string, read func(context.Context) ([]T, string, error)) Fact[Listed[T]] {
+	return Recall(ctx, m, name, func(ctx context.Context) (l Listed[T], err error) {
+		l.Found, l.Next, err = read(ctx)
+		return l, err
+	})
+}
+
+// Patiently runs read until ctx ends, even if read does not heed it.
+func Patiently[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if v := recover(); v != nil {
+				a.err = fmt.Errorf("panic: %v", v)
+			}
+			done <- a
+		}()
+		a.value, a.err = read(ctx)
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		var zero T
+		return zero, errors.Join(errors.New("no answer in time"), context.Cause(ctx))
+	}
+}
+
+// Len is how many values are remembered.
+func (m *Memory) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.values)
+}
+
+func (m *Memory) get(key remembering) (remembered, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.values[key]
+	return r, ok
+}
+
+func (m *Memory) put(key remembering, r remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.values) >= maxRemembered {
+		oldest := r.at.Add(-time.Minute)
+		for k, v := range m.values {
+			if v.at.Before(oldest) || len(m.values) >= maxRemembered {
+				delete(m.values, k)
+			}
+		}
+	}
+	m.values[key] = r
+}
+
+// Together runs every read at once and waits for all of them. A panic of one
+// goes on where together was called, so that it ends the request alone.
+func Together(reads ...func()) {
+	var wait sync.WaitGroup
+	panicked := make(chan any, len(reads))
+	for _, read := range reads {
+		wait.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					panicked <- fmt.Sprintf("%v\n%s", v, debug.Stack())
+				}
+			}()
+			read()
+		})
+	}
+	wait.Wait()
+	select {
+	case v := <-panicked:
+		panic(v)
+	default:
+	}
+}

@@ -1,0 +1,90 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWhatCannotBeReadIsWhatWasLastKnownAndNeverZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, broken := newMemory(), errors.New("gone")
+		read := func(n int, err error) Fact[int] {
+			return Recall(t.Context(), m, "n", func(context.Context) (int, error) { return n, err })
+		}
+		if f := read(0, broken); f.Known || f.Fresh || !errors.Is(f.Err, broken) {
+			t.Errorf("before any: %+v", f)
+		}
+		known := time.Now()
+		if f := read(7, nil); !f.Fresh || !f.Known || f.Value != 7 || !f.At.Equal(known) {
+			t.Errorf("read: %+v", f)
+		}
+		time.Sleep(time.Hour)
+		f := read(0, broken)
+		if f.Fresh || !f.Known || f.Value != 7 || !f.At.Equal(known) {
+			t.Errorf("afterwards: %+v", f)
+		}
+		shown := FigureOf("n", f, strconv.Itoa)
+		if shown.Value != "" || shown.Last != "7" {
+			t.Errorf("shown: %+v", shown)
+		}
+	})
+}
+
+func TestAReadThatDoesNotEndHoldsNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), PanelLimit)
+		defer cancel()
+		release := make(chan struct{})
+		defer close(release)
+		began := time.Now()
+		f := Recall(ctx, newMemory(), "deaf", func(context.Context) (int, error) { <-release; return 1, nil })
+		if f.Known || f.Err == nil || time.Since(began) != PanelLimit {
+			t.Errorf("%+v after %v", f, time.Since(began))
+		}
+		if f := Recall(t.Context(), newMemory(), "panics", func(context.Context) (int, error) { panic("boom") }); f.Err == nil {
+			t.Error("a panic passes for a value")
+		}
+	})
+}
+
+func TestTwoKindsOfValuesNeverMeetUnderOneName(t *testing.T) {
+	m := newMemory()
+	Recall(t.Context(), m, "n", func(context.Context) (string, error) { return "seven", nil })
+	if f := Recall(t.Context(), m, "n", func(context.Context) (int, error) { return 0, errors.New("gone") }); f.Known {
+		t.Errorf("a word is remembered as the number %d", f.Value)
+	}
+	if f := Recall(t.Context(), m, "n", func(context.Context) (string, error) { return "", errors.New("gone") }); f.Value != "seven" {
+		t.Errorf("the word is %q", f.Value)
+	}
+	forget[string](m, "n")
+	if len(m.values) != 0 {
+		t.Errorf("still remembered: %v", m.values)
+	}
+}
+
+func TestAPanicOfOneReadReachesWhoAsked(t *testing.T) {
+	var others atomic.Int32
+	defer func() {
+		if v := recover(); !strings.Contains(fmt.Sprint(v), "boom") || others.Load() != 2 {
+			t.Errorf("recovered %v after %d other reads", v, others.Load())
+		}
+	}()
+	Together(func() { others.Add(1) }, func() { panic("boom") }, func() { others.Add(1) })
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	m := newMemory()
+	for i := range 3 * maxRemembered {
+		m.put(remembering{name: strconv.Itoa(i)}, remembered{i, time.Now()})
+	}
+	if len(m.values) > maxRemembered {
+		t.Errorf("%d values", len(m.values))
+	}
+}
