@@ -113,6 +113,26 @@ func TestThePartsPointDownwardToo(t *testing.T) {
 	}
 }
 
+// A package that was cut into parts does not grow together again: what lies in
+// one directory is seen at a glance.
+func TestNoPartHoldsMoreThanThirtyFiles(t *testing.T) {
+	imports, err := readImports(os.DirFS(".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]int{}
+	for _, i := range imports {
+		if i.path == "" {
+			files[path.Dir(i.file)]++
+		}
+	}
+	for part := range parts {
+		if n := files[part]; n == 0 || n > 30 {
+			t.Errorf("%s holds %d files", part, n)
+		}
+	}
+}
+
 func TestAWrongImportIsFound(t *testing.T) {
 	tests := []struct {
 		name, file, imports string

@@ -49,7 +49,7 @@ func New(sh *shell.Shell) *shell.Surface {
 	s.Add(s.partnerRoutes()...)
 	s.Add(s.orderRoutes()...)
 	s.Add(s.rateRoutes()...)
-	s.Add([]shell.Route{
+	s.Add(
 		shell.Read("GET /ops", s.opsHome),
 		shell.Act("GET /ops/mailbox", s.mailboxPage),
 		shell.Read("GET /ops/system", s.systemPage),
@@ -60,7 +60,7 @@ func New(sh *shell.Shell) *shell.Surface {
 		shell.Read("GET /ops/find", s.findPage),
 		shell.Read("GET /ops/reconcile", s.reconcilePage),
 		shell.Read("POST /ops/reconcile", s.reconcile),
-	}...)
+	)
 	return surface
 }
 

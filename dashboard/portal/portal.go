@@ -47,10 +47,10 @@ func New(sh *shell.Shell) *shell.Surface {
 	s.Add(s.verifyRoutes()...)
 	s.Add(s.endpointRoutes()...)
 	s.Add(s.secretRoutes()...)
-	s.Add([]shell.Route{
+	s.Add(
 		shell.Read("GET /portal", s.portalHome),
 		shell.Audit("GET /portal/activity", s.activityPage),
 		shell.Read("GET /portal/catalogue", s.cataloguePage),
-	}...)
+	)
 	return surface
 }
