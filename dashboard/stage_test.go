@@ -91,8 +91,6 @@ func (s *stage) person(t *testing.T, partner string, role partners.Role) partner
 	return s.bench.Person(t, partner, role)
 }
 
-var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
-
 // signIn makes a person and returns a client that is signed in as him; an
 // empty partner makes an operator.
 func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.Client {

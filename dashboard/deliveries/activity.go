@@ -33,7 +33,7 @@ func ActivityRows(q *shell.Request, found []partners.AuditEntry) (rows []Activit
 }
 
 // tellAct tells of an act on the page of what it was done to.
-func tellAct(t say, a ActivityRow) string {
+func tellAct(t Say, a ActivityRow) string {
 	who := a.Who
 	if who == "" {
 		who = t(locale.Text("gateway operator"))

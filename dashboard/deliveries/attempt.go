@@ -17,8 +17,8 @@ import (
 	"ledgerhook/webhook"
 )
 
-// attemptView is one attempt: what was sent beside what came back.
-type attemptView struct {
+// AttemptView is one attempt: what was sent beside what came back.
+type AttemptView struct {
 	webhook.Attempt
 	Open    bool // shown from the beginning
 	Outcome shell.Pill
@@ -26,15 +26,15 @@ type attemptView struct {
 	Took    string
 	Blame   blame
 	Address string // that was dialled; empty: none was
-	Request []header
-	Answer  []header
+	Request []Header
+	Answer  []Header
 	Body    answerBody
 	Phases  chart.Chart
 	Ends    string // how long the certificate still lasts; empty: no TLS
 }
 
-// header is one header field that was sent or received.
-type header struct{ Name, Value string }
+// Header is one header field that was sent or received.
+type Header struct{ Name, Value string }
 
 // answerBody is what an answer's body holds: text, or a dump of what is none.
 type answerBody struct {
@@ -44,8 +44,8 @@ type answerBody struct {
 }
 
 // AttemptOf shows an attempt; open says whether its details are to be seen at once.
-func AttemptOf(q *shell.Request, a webhook.Attempt, open bool) attemptView {
-	v := attemptView{Attempt: a, Open: open, Result: ResultWords(q.T, LastOf(a)), Took: locale.Duration(a.Phases.Total), Blame: blameFor(q, a),
+func AttemptOf(q *shell.Request, a webhook.Attempt, open bool) AttemptView {
+	v := AttemptView{Attempt: a, Open: open, Result: ResultWords(q.T, LastOf(a)), Took: locale.Duration(a.Phases.Total), Blame: blameFor(q, a),
 		Address: peer(q, a), Request: HeadersOf(a.RequestHeaders), Answer: HeadersOf(a.ResponseHeaders), Body: bodyOf(a.ResponseBody), Phases: phaseChart(q, a.Phases)}
 	switch a.Outcome {
 	case webhook.OutcomeDelivered:
@@ -85,10 +85,10 @@ func blameFor(q *shell.Request, a webhook.Attempt) blame {
 }
 
 // HeadersOf are headers sorted by their names, made printable.
-func HeadersOf(h map[string][]string) (list []header) {
+func HeadersOf(h map[string][]string) (list []Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
-			list = append(list, header{locale.Printable([]byte(name)), locale.Printable([]byte(value))})
+			list = append(list, Header{locale.Printable([]byte(name)), locale.Printable([]byte(value))})
 		}
 	}
 	return list

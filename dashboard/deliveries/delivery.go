@@ -27,11 +27,11 @@ type deliveryView struct {
 	Drawing   chart.Chart
 	Blame     blame
 	Advice    []string
-	Attempts  []attemptView // newest first
+	Attempts  []AttemptView // newest first
 	Event     shell.Fact[seenEvent]
 	Others    []otherDelivery // of the event
 	Payload   payloadView
-	Diff      shell.Fact[payloadDiff]
+	Diff      shell.Fact[PayloadDiff]
 	Curl      string
 	CLI       string
 	History   shell.Fact[[]ActivityRow]
@@ -102,7 +102,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 			})
 		},
 		func() {
-			v.Diff = shell.Recall(ctx, s.Memory, "delivery/diff/"+key, func(ctx context.Context) (payloadDiff, error) { return s.diffWithLast(ctx, q, d) })
+			v.Diff = shell.Recall(ctx, s.Memory, "delivery/diff/"+key, func(ctx context.Context) (PayloadDiff, error) { return s.diffWithLast(ctx, q, d) })
 		},
 		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
 	)
@@ -137,12 +137,12 @@ func otherDeliveries(q *shell.Request, d ledger.FoundDelivery, all []delivery.Pl
 
 // diffWithLast compares the delivery's payload with the one of its type that
 // the endpoint's partner took last.
-func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d ledger.FoundDelivery) (payloadDiff, error) {
+func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d ledger.FoundDelivery) (PayloadDiff, error) {
 	page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{
 		Scope: q.Scope(), PartnerCode: d.PartnerCode, Types: []webhook.Type{d.Type}, States: []webhook.State{webhook.Delivered}, Limit: 5,
 	})
 	if err != nil {
-		return payloadDiff{}, err
+		return PayloadDiff{}, err
 	}
 	for _, last := range page.Items {
 		if last.EventID == d.EventID {
@@ -150,15 +150,15 @@ func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d ledger.Foun
 		}
 		mine, err := s.Ledger.EventIn(ctx, q.Scope(), d.EventID)
 		if err != nil {
-			return payloadDiff{}, ignoreNotFound(err)
+			return PayloadDiff{}, ignoreNotFound(err)
 		}
 		theirs, err := s.Ledger.EventIn(ctx, q.Scope(), last.EventID)
 		if err != nil {
-			return payloadDiff{}, ignoreNotFound(err)
+			return PayloadDiff{}, ignoreNotFound(err)
 		}
 		return DiffPayloads(last.ID, theirs.Data, mine.Data), nil
 	}
-	return payloadDiff{}, nil
+	return PayloadDiff{}, nil
 }
 
 func ignoreNotFound(err error) error {

@@ -46,8 +46,8 @@ func curlLine(url string, sent http.Header, body []byte) string {
 	return b.String()
 }
 
-// payloadDiff is how a payload differs from an older one that was delivered.
-type payloadDiff struct {
+// PayloadDiff is how a payload differs from an older one that was delivered.
+type PayloadDiff struct {
 	With string // the older one's delivery; empty: there is none
 	Rows []DiffRow
 }
@@ -67,11 +67,11 @@ const (
 
 // DiffPayloads compares two JSON documents field by field; differences of
 // shape come first. Its work grows with the documents and not with their paths.
-func DiffPayloads(with string, was, is []byte) payloadDiff {
+func DiffPayloads(with string, was, is []byte) PayloadDiff {
 	var c comparison
 	c.compare(Decode(was), Decode(is), true, true)
 	rows := append(c.shapes, c.values...)
-	return payloadDiff{With: with, Rows: rows[:min(len(rows), maxDiff)]}
+	return PayloadDiff{With: with, Rows: rows[:min(len(rows), maxDiff)]}
 }
 
 // comparison walks two documents side by side.

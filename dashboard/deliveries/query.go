@@ -75,7 +75,8 @@ const queryKeys = "partner, state, type, class, code, attempts, duration, delay,
 // state:exhausted with spaces between, all of which must hold; a word without
 // a key is a reference. Values of state, type, class and trigger may be
 // several with commas between. Times are UTC. Nothing typed is what needs
-// attention. The scope is left to the caller; an error is a *queryError.
+// attention. The scope is left to the caller; QueryProblem tells what an error
+// means.
 func parseQuery(typed string, now time.Time) (q ledger.DeliveryQuery, err error) {
 	if len(typed) > maxQuery {
 		return q, wrongQuery(locale.Text("The search is too long: %d characters at most."), maxQuery)
@@ -220,10 +221,11 @@ func readDelay(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 // maxAgo is how far back a time may be told by its distance.
 const maxAgo = 10 * 365 * 24 * time.Hour
 
-// MomentHint says in a form what readMoment takes.
+// MomentHint says in a form what ReadMoment takes.
 const MomentHint = "14:00, 24h or 2026-01-31"
 
-// ReadSpan reads since and until of a form; an error is a *queryError.
+// ReadSpan reads since and until of a form; QueryProblem tells what an error
+// means.
 func ReadSpan(since, until *time.Time, typed url.Values, now time.Time) error {
 	for key, into := range map[string]*time.Time{"since": since, "until": until} {
 		if value := strings.TrimSpace(typed.Get(key)); value != "" {

@@ -122,7 +122,7 @@ func replayParts(q *shell.Request, r delivery.Replay) []replayPart {
 }
 
 // failureWords is a class of failures in words; empty: they ended unsent.
-func failureWords(t say, class webhook.ErrorClass) string {
+func failureWords(t Say, class webhook.ErrorClass) string {
 	text, ok := classWords[class]
 	switch {
 	case class == "":

@@ -73,7 +73,7 @@ func (v draftView) Lasts() string {
 }
 
 // countWords is a number of deliveries as far as it can be relied on.
-func countWords(t say, p delivery.ReplayPreview) string {
+func countWords(t Say, p delivery.ReplayPreview) string {
 	n := locale.Number(p.Count)
 	switch {
 	case p.Count > delivery.MaxReplay:

@@ -85,7 +85,7 @@ func replayPill(state delivery.ReplayState) shell.Pill {
 }
 
 // filterWords says what a replay was made of, as a search is typed.
-func filterWords(t say, ops bool, f delivery.Filter) string {
+func filterWords(t Say, ops bool, f delivery.Filter) string {
 	var terms []string
 	add := func(key, value string) {
 		if value != "" {

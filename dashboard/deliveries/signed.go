@@ -31,7 +31,7 @@ type signedView struct {
 	RSAValue  string
 	RSAPlace  string    // where in the body it stands
 	Standard  exactText // what the header webhook-signature is made over; zero: it is not made, or nothing is sent yet
-	Headers   []header
+	Headers   []Header
 	KeyID     string
 	Signature string // the header webhook-signature
 	AsOf      shell.Fact[struct{}]

@@ -9,8 +9,8 @@ import (
 	"ledgerhook/webhook"
 )
 
-// say is shell.Request.T: a text in the language of who reads it.
-type say func(text string, args ...any) string
+// Say is shell.Request.T: a text in the language of who reads it.
+type Say func(text string, args ...any) string
 
 // classWords are the error classes in words.
 var classWords = map[webhook.ErrorClass]string{
@@ -29,7 +29,7 @@ var classWords = map[webhook.ErrorClass]string{
 }
 
 // ResultWords is what the newest attempt came to; empty: there was none.
-func ResultWords(t say, last webhook.LastResult) string {
+func ResultWords(t Say, last webhook.LastResult) string {
 	code := strconv.Itoa(last.StatusCode)
 	switch {
 	case last.Outcome == "":
@@ -69,7 +69,7 @@ type waitingNote struct {
 	Until time.Time
 }
 
-func waitingOf(t say, d ledger.FoundDelivery, now time.Time) waitingNote {
+func waitingOf(t Say, d ledger.FoundDelivery, now time.Time) waitingNote {
 	reason, until := d.WaitingFor(d.Window, now)
 	if reason == "" {
 		return waitingNote{}
@@ -78,7 +78,7 @@ func waitingOf(t say, d ledger.FoundDelivery, now time.Time) waitingNote {
 }
 
 // retriedWords tell what follows after somebody had a delivery tried at once.
-func retriedWords(t say, d ledger.FoundDelivery, now time.Time) string {
+func retriedWords(t Say, d ledger.FoundDelivery, now time.Time) string {
 	switch reason, _ := d.WaitingFor(d.Window, now); reason {
 	case webhook.WaitBreaker, webhook.WaitPaused, webhook.WaitDisabled, webhook.WaitNoEndpoint, webhook.WaitOrder:
 		return t(locale.Text("It is due now and goes out as soon as nothing holds it back: it waits for %s."), t(waitWords[reason]))
@@ -87,7 +87,7 @@ func retriedWords(t say, d ledger.FoundDelivery, now time.Time) string {
 }
 
 // sentence tells in one line how a delivery stands.
-func sentence(t say, d ledger.FoundDelivery, now time.Time) string {
+func sentence(t Say, d ledger.FoundDelivery, now time.Time) string {
 	to := d.Host
 	if to == "" {
 		to = t(locale.Text("no endpoint yet"))

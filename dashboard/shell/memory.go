@@ -79,7 +79,7 @@ type Listed[T any] struct {
 	Next  string // cursor of the next page; empty: there is none
 }
 
-// RecallList is recall of a page of a list.
+// RecallList is Recall of a page of a list.
 func RecallList[T any](ctx context.Context, m *Memory, name string, read func(context.Context) ([]T, string, error)) Fact[Listed[T]] {
 	return Recall(ctx, m, name, func(ctx context.Context) (l Listed[T], err error) {
 		l.Found, l.Next, err = read(ctx)

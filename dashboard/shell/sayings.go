@@ -97,9 +97,9 @@ func (q *Request) translated(all []saying, said string) (text string, known bool
 	return said, false
 }
 
-// told is a sentence in the language of who asks, or one that the ledger keeps
+// Told is a sentence in the language of who asks, or one that the ledger keeps
 // in English as it is.
-type told struct {
+type Told struct {
 	Text    string
 	English bool // though the page is not
 }
@@ -116,7 +116,7 @@ var storedTexts = sayingsOf(
 
 // Stored is a sentence of the ledger in the language of who asks, as far as it
 // is a known one.
-func (q *Request) Stored(sentence string) told {
+func (q *Request) Stored(sentence string) Told {
 	text, known := q.translated(storedTexts, sentence)
-	return told{Text: text, English: !known && q.Locale != locale.English}
+	return Told{Text: text, English: !known && q.Locale != locale.English}
 }
