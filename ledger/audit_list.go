@@ -41,5 +41,5 @@ func (l *Ledger) AuditEntries(ctx context.Context, f partners.AuditFilter) (foun
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }

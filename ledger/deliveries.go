@@ -51,7 +51,7 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 		return delivery.Placed{}, webhook.NotFound("delivery", id)
 	}
 	if err != nil {
-		return delivery.Placed{}, l.broken(err)
+		return delivery.Placed{}, err
 	}
 	return found[0], nil
 }
@@ -60,7 +60,7 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
 	t := l.madeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
 	found, err := t.add(" ORDER BY d.id").placed(ctx, l.read)
-	return found, l.broken(err)
+	return found, err
 }
 
 // Attempts lists the attempts of one delivery by number.
@@ -72,7 +72,7 @@ func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webho
 		found = append(found, a)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // closed is the condition that a delivery's window lets nothing leave.
@@ -87,7 +87,7 @@ func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []del
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // narrow adds the conditions of f but its bounds above, on deliveries d and
@@ -291,7 +291,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error) {
 	found, err := selectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to).
 		add(" ORDER BY d.sequence").placed(ctx, l.read)
-	return found, l.broken(err)
+	return found, err
 }
 
 // recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.
@@ -302,7 +302,7 @@ const recentDeliveries = 50
 func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
 	ids, err := l.newestOf(ctx, Everything(), endpointID, recentDeliveries)
 	if err != nil || len(ids) == 0 {
-		return nil, l.broken(err)
+		return nil, err
 	}
 	t := list(new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
 	err = t.query(ctx, l.read, func(rows row) error {
@@ -311,7 +311,7 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 		found = append(found, a)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // newestOf lists the newest deliveries of an endpoint, newest first.

@@ -77,7 +77,7 @@ func (l *Ledger) openPools(config pgx.ConnConfig) {
 		db := sql.OpenDB(c)
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
-		return pool{DB: db, took: l.metrics.query(query)}
+		return pool{DB: db, driver: postgresDriver, took: l.metrics.query(query)}
 	}
 	both := func(query string, connections int) view {
 		p := open(sessions, query, connections)
@@ -119,20 +119,20 @@ func (l *Ledger) openSQLite(dir string) error {
 		return err
 	}
 	write.SetMaxOpenConns(1)
-	l.write = pool{DB: write, took: l.metrics.query(queryBackground)}
+	l.write = pool{DB: write, driver: sqliteDriver, took: l.metrics.query(queryBackground)}
 	reading := func(query string, connections int) pool {
 		read, opened := sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common)
 		if err = errors.Join(err, opened); opened == nil {
 			read.SetMaxOpenConns(connections)
 		}
-		return pool{DB: read, took: l.metrics.query(query)}
+		return pool{DB: read, driver: sqliteDriver, took: l.metrics.query(query)}
 	}
 	both := func(query string, connections int) view {
-		return view{pool{DB: write, turn: make(chan struct{}, 1), took: l.metrics.query(query)}, reading(query, connections)}
+		return view{pool{DB: write, driver: sqliteDriver, turn: make(chan struct{}, 1), took: l.metrics.query(query)}, reading(query, connections)}
 	}
 	l.read = reading(queryBackground, readConnections)
 	l.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
-		partners: both(queryPartners, partnersConnections), lease: pool{DB: write, took: l.metrics.query(queryLease)}}
+		partners: both(queryPartners, partnersConnections), lease: pool{DB: write, driver: sqliteDriver, took: l.metrics.query(queryLease)}}
 	return err
 }
 
@@ -194,9 +194,9 @@ func (l *Ledger) inBatch(ctx context.Context, do func(tx querier) error) error {
 		if errors.As(err, &pg) && stale(pg) {
 			l.days.forget()
 		}
-		return l.broken(err)
+		return err
 	}
-	return l.broken(l.write.unmeasured().inTx(ctx, func(tx querier) error { return do(l.batched(tx)) }))
+	return l.write.unmeasured().inTx(ctx, func(tx querier) error { return do(l.batched(tx)) })
 }
 
 // batched is tx as a batch, with its long statements, uses it.
@@ -297,9 +297,30 @@ func retryable(err error) bool {
 // since it was prepared: by a migration, or a day that was dropped.
 func stale(pg *pgconn.PgError) bool { return pg.Code == "0A000" || pg.Code == "42P01" }
 
+// classify marks err as Unavailable if it is the database of driver that is
+// gone, and as Invalid if it was asked for what no text can be, not for a
+// statement that is wrong. Every pool does so with its errors.
+func classify(driver string, err error) error {
+	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
+		return err
+	}
+	if notText(err) {
+		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
+	}
+	if !errors.Is(err, errRow) && !errors.Is(err, errPanic) && gone(driver, err) {
+		return unavailable(err)
+	}
+	return err
+}
+
+// unavailable tells the caller to come back; the cause goes to the log.
+func unavailable(err error) error {
+	return &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger cannot be reached", RetryAfter: time.Second, Err: err}
+}
+
 // gone reports whether err says that the database is away rather than that a
 // statement or a row is wrong.
-func (d dialect) gone(err error) bool {
+func gone(driver string, err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		// connection exceptions, too many connections, an administrator's
@@ -320,7 +341,7 @@ func (d dialect) gone(err error) bool {
 	}
 	// On PostgreSQL all that is no answer of the server is a broken
 	// connection, in whatever words.
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || d.driver == postgresDriver && !errors.Is(err, sql.ErrNoRows)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || driver == postgresDriver && !errors.Is(err, sql.ErrNoRows)
 }
 
 // notText reports whether err refuses bytes that are not UTF-8, or NUL, which

@@ -192,7 +192,7 @@ func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 			err = l.Adopt(ctx, e)
 		}
 	}
-	return l.broken(err)
+	return err
 }
 
 // Endpoint returns one endpoint with its window, or NotFound.
@@ -203,7 +203,7 @@ func (l *Ledger) Endpoint(ctx context.Context, id string) (webhook.Endpoint, err
 // EndpointIn is Endpoint within a scope; one that it does not hold is NotFound.
 func (l *Ledger) EndpointIn(ctx context.Context, s Scope, id string) (webhook.Endpoint, error) {
 	e, err := selectEndpoint(ctx, l.read, s, id)
-	return e, l.broken(err)
+	return e, err
 }
 
 func selectEndpoint(ctx context.Context, q querier, s Scope, id string) (e webhook.Endpoint, err error) {
@@ -229,7 +229,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 		found = append(found, e)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
@@ -353,7 +353,7 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 				return err
 			})
 		if err != nil || len(ids) == 0 {
-			return l.broken(err)
+			return err
 		}
 		ended := 0
 		for _, id := range ids {
@@ -422,7 +422,7 @@ func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, er
 			urls = append(urls, url)
 			return err
 		})
-	return urls, l.broken(err)
+	return urls, err
 }
 
 // PartnerWindows sums up the windows of one partner's endpoints.
@@ -460,5 +460,5 @@ func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, er
 		}
 		return nil
 	})
-	return found, l.broken(err)
+	return found, err
 }

@@ -24,7 +24,7 @@ func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err err
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, webhook.NotFound("event", id)
 	}
-	return e, l.broken(err)
+	return e, err
 }
 
 // Events lists events, newest first, and the cursor of the next page.
@@ -44,7 +44,7 @@ func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []we
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // before is the id that a page must stay below: its cursor, or the first id of

@@ -95,5 +95,5 @@ func (l *Ledger) Invariant(ctx context.Context) (i Invariant, err error) {
 		+ (SELECT COUNT(*) FROM deliveries WHERE queued_at IS NOT NULL AND trigger <> 'test')
 		FROM rollups_all WHERE fact IN ('created', 'delivered', 'exhausted', 'cancelled')`).
 		Scan(&i.Created, &i.Delivered, &i.Exhausted, &i.Cancelled, &i.Unfinished)
-	return i, l.broken(err)
+	return i, err
 }

@@ -126,7 +126,7 @@ func (l *Ledger) hits(ctx context.Context, kind HitKind, t *text, hits []Hit) ([
 		return nil
 	})
 	if err != nil {
-		return nil, l.broken(fmt.Errorf("find a %s: %w", kind, err))
+		return nil, fmt.Errorf("find a %s: %w", kind, err)
 	}
 	return hits, nil
 }

@@ -49,5 +49,5 @@ func (l *Ledger) formResult(ctx context.Context, hash []byte) (result string, er
 	if errors.Is(err, sql.ErrNoRows) || err == nil && result == "" {
 		return "", webhook.Conflict("this form was sent a moment ago and is being worked on: look at what came of it before you send it again")
 	}
-	return result, l.broken(err)
+	return result, err
 }

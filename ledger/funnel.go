@@ -59,7 +59,7 @@ func (l *Ledger) PartnerFunnel(ctx context.Context, s Scope, code string, since,
 	f = Funnel{AsOf: time.Now().UTC(), Since: since, Until: until}
 	events, err := l.funnelEvents(ctx, s, code, since, until)
 	if err != nil {
-		return f, l.broken(err)
+		return f, err
 	}
 	from := webhook.TimeBound(webhook.EventPrefix, since) // the oldest event that is counted
 	if len(events) == FunnelSample {
@@ -68,7 +68,7 @@ func (l *Ledger) PartnerFunnel(ctx context.Context, s Scope, code string, since,
 	}
 	deliveries, err := l.funnelDeliveries(ctx, s, code, f.Since, until)
 	if err != nil {
-		return f, l.broken(err)
+		return f, err
 	}
 	if len(deliveries) == FunnelSample {
 		// Deliveries are made after their event: those of one that is accepted
@@ -177,7 +177,7 @@ func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string
 		err = t.add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
 			query(ctx, l.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
 	}
-	return at, l.broken(err)
+	return at, err
 }
 
 // configuration are the groups of acts that change how a partner is served.
@@ -208,5 +208,5 @@ func auditOf(groups []string) *text {
 
 func (l *Ledger) changes(ctx context.Context, t *text, limit int) ([]partners.AuditEntry, error) {
 	found, err := t.add(" ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.read)
-	return found, l.broken(err)
+	return found, err
 }

@@ -53,7 +53,7 @@ func (l *Ledger) oldestOpen(ctx context.Context) (id string, err error) {
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
 		bound, micros(now.Add(-InternalWithin))).Scan(&waiting, &active, &faulty)
 	if err != nil {
-		return "", l.broken(fmt.Errorf("find the oldest open delivery: %w", err))
+		return "", fmt.Errorf("find the oldest open delivery: %w", err)
 	}
 	id = min(bound, waiting, active, faulty)
 	l.horizon.Lock()

@@ -20,16 +20,16 @@ func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 		" WHERE leases.holder = excluded.holder OR NOT (leases.seen_at"+lives+")",
 		keeperLease, workerID, delivery.LeadTime.Microseconds())
 	if err != nil {
-		return false, l.broken(err)
+		return false, err
 	}
 	n, err := result.RowsAffected()
-	return n > 0, l.broken(err)
+	return n > 0, err
 }
 
 // Resign implements delivery.Election.
 func (l *Ledger) Resign(ctx context.Context, workerID string) error {
 	_, err := l.pools.lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", keeperLease, workerID)
-	return l.broken(err)
+	return err
 }
 
 var _ delivery.Election = (*Ledger)(nil)

@@ -169,7 +169,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := l.write.PingContext(ctx); err != nil {
-		return l.unavailable(fmt.Errorf("reach the ledger at %s: %w", l.place, err))
+		return unavailable(fmt.Errorf("reach the ledger at %s: %w", l.place, err))
 	}
 	return nil
 }
@@ -177,28 +177,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Embedded reports whether the ledger belongs to this process alone.
 func (l *Ledger) Embedded() bool { return l.driver == sqliteDriver }
 
-// unavailable tells the caller to come back; the cause goes to the log.
-func (l *Ledger) unavailable(err error) error {
-	return &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger cannot be reached", RetryAfter: time.Second, Err: err}
-}
-
 // inTx runs do in one transaction.
 func (l *Ledger) inTx(ctx context.Context, do func(querier) error) error {
-	return l.broken(l.write.inTx(ctx, do))
-}
-
-// broken marks err as Unavailable if it is the database that is gone, and as
-// Invalid if it was asked for what no text can be, not for a statement that is
-// wrong.
-func (l *Ledger) broken(err error) error {
-	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
-		return err
-	}
-	if notText(err) {
-		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
-	}
-	if !errors.Is(err, errRow) && !errors.Is(err, errPanic) && l.gone(err) {
-		return l.unavailable(err)
-	}
-	return err
+	return l.write.inTx(ctx, do)
 }

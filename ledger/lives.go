@@ -32,7 +32,7 @@ func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
 		if _, err := l.write.ExecContext(ctx, step.query, step.args...); err != nil {
-			return l.broken(fmt.Errorf("bound the lives of %s: %w", step.what, err))
+			return fmt.Errorf("bound the lives of %s: %w", step.what, err)
 		}
 	}
 	return l.boundOldKeys(ctx, now)
@@ -62,12 +62,12 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 		return err
 	})
 	if err != nil {
-		return l.broken(fmt.Errorf("read the keys that were replaced: %w", err))
+		return fmt.Errorf("read the keys that were replaced: %w", err)
 	}
 	for _, c := range changes { // what changes meanwhile waits for the next sweep
 		_, err := l.write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
 		if err != nil {
-			return l.broken(fmt.Errorf("bound the lives of replaced keys: %w", err))
+			return fmt.Errorf("bound the lives of replaced keys: %w", err)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
 		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, micros(k.CreatedAt))
 	if err != nil {
-		return l.broken(fmt.Errorf("keep a letter: %w", err))
+		return fmt.Errorf("keep a letter: %w", err)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found [
 		found = found[:limit]
 		next = found[limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // sweepMailbox deletes letters from before a time.

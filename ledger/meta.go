@@ -28,7 +28,7 @@ func (l *Ledger) KeepMasterKey(ctx context.Context, s Sealer) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
 		masterKeyCheck, s.Seal(masterKeyCheck, masterKeyKnown))
 	if err != nil {
-		return l.broken(fmt.Errorf("store the master key's check value: %w", err))
+		return fmt.Errorf("store the master key's check value: %w", err)
 	}
 	_, err = l.CheckMasterKey(ctx, s)
 	return err
@@ -43,7 +43,7 @@ func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err e
 		return false, nil
 	}
 	if err != nil {
-		return false, l.broken(fmt.Errorf("read the master key's check value: %w", err))
+		return false, fmt.Errorf("read the master key's check value: %w", err)
 	}
 	if plain, err := s.Open(masterKeyCheck, sealed); err != nil || !bytes.Equal(plain, masterKeyKnown) {
 		return true, ErrOtherMasterKey
@@ -70,12 +70,12 @@ func (l *Ledger) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 			keys = append(keys, k)
 			return err
 		})
-	return keys, l.broken(err)
+	return keys, err
 }
 
 // AddSigningKey stores k as the active key unless there is one already.
 func (l *Ledger) AddSigningKey(ctx context.Context, k SigningKey) error {
 	_, err := l.write.ExecContext(ctx, `INSERT INTO signing_keys (id, active, private_key, public_key, created_at)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, k.ID, true, k.Sealed, k.PublicPEM, micros(k.CreatedAt))
-	return l.broken(err)
+	return err
 }

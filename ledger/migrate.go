@@ -79,7 +79,7 @@ func sqliteSteps(ctx context.Context, path string) (steps []Migration, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	l := &Ledger{dialect: dialect{driver: sqliteDriver, place: path}, read: pool{DB: db}}
+	l := &Ledger{dialect: dialect{driver: sqliteDriver, place: path}, read: pool{DB: db, driver: sqliteDriver}}
 	return l.steps(ctx)
 }
 

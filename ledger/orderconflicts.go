@@ -47,7 +47,7 @@ func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (foun
 		found = append(found, c)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // SettleOrder marks the conflicts of an order as settled by somebody, who says

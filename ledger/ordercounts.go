@@ -33,5 +33,5 @@ func (l *Ledger) OrderCounts(ctx context.Context) (map[orders.Status]int64, erro
 		counts[status] = n
 		return err
 	})
-	return counts, l.broken(err)
+	return counts, err
 }

@@ -87,7 +87,7 @@ func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, e
 	for {
 		due, err := l.dueOrders(ctx, now, after)
 		if err != nil {
-			return expired, l.broken(err)
+			return expired, err
 		}
 		ops := make([]*operation, len(due))
 		for i, o := range due {

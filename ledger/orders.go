@@ -41,7 +41,7 @@ func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders
 	t := new(text).add("INSERT INTO orders (" + orderColumns + ") ")
 	t.values(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
 	if _, err := t.exec(ctx, l.write); err != nil {
-		return o, false, l.broken(fmt.Errorf("insert order %s: %w", o.ID, err))
+		return o, false, fmt.Errorf("insert order %s: %w", o.ID, err)
 	}
 	// The statement above has waited for whoever inserted the same at the
 	// same time. It may also have been ours, with its answer lost.
@@ -110,7 +110,7 @@ func (l *Ledger) findOrder(ctx context.Context, q querier, where string, args ..
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, false, nil
 	}
-	return o, err == nil, l.broken(err)
+	return o, err == nil, err
 }
 
 // Orders lists orders, newest first, and the cursor of the next page.
@@ -132,7 +132,7 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // OrderChanges is the history of an order's status, oldest first, with the
@@ -147,7 +147,7 @@ func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orde
 		return err
 	})
 	if err != nil {
-		return nil, l.broken(err)
+		return nil, err
 	}
 	refused, err := l.conflicts(ctx, "c.order_id = ?", orderID)
 	for _, c := range refused { // an order that has failed changes no more

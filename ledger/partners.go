@@ -49,7 +49,7 @@ func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, er
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("partner", code)
 	}
-	return p, l.broken(err)
+	return p, err
 }
 
 // Partners lists partners by code, after the code in cursor.
@@ -64,7 +64,7 @@ func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found 
 		found = found[:limit]
 		next = found[limit-1].Code
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // UpdatePartner changes a partner under its lock. Disabling or enabling it
@@ -74,7 +74,7 @@ func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*pa
 	for {
 		ids, err := endpointIDs(ctx, l.read, code)
 		if err != nil {
-			return p, l.broken(err)
+			return p, err
 		}
 		p, err = l.updatePartner(ctx, code, ids, change, by)
 		if !errors.Is(err, errNewEndpoint) {
@@ -177,7 +177,7 @@ func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, e
 		return nil, err
 	}
 	found, err := secretsOf(ctx, l.read, code)
-	return found, l.broken(err)
+	return found, err
 }
 
 func secretsOf(ctx context.Context, q querier, code string) (found []partners.Secret, err error) {

@@ -27,7 +27,7 @@ type pipeline struct {
 // inPipeline runs do in one transaction of a pipeline, and once more on another
 // connection if the first one broke off before it can have been committed.
 func (p pool) inPipeline(ctx context.Context, do func(querier) error) error {
-	return twice(ctx, func() (undone bool, err error) {
+	return p.classify(twice(ctx, func() (undone bool, err error) {
 		conn, err := p.Conn(ctx)
 		if err != nil {
 			return true, fmt.Errorf("begin: %w", err)
@@ -38,7 +38,7 @@ func (p pool) inPipeline(ctx context.Context, do func(querier) error) error {
 			return err
 		})
 		return undone, err
-	})
+	}))
 }
 
 // pipeline runs do in one transaction. With an error, undone reports whether

@@ -12,9 +12,11 @@ import (
 )
 
 // pool is a group of connections that certain callers share, so that however
-// many of them there are, they take none that others need.
+// many of them there are, they take none that others need. What its queries and
+// transactions return is classified.
 type pool struct {
 	*sql.DB
+	driver string
 	// turn lets one transaction at a time wait for the one connection that
 	// SQLite's writers share. Whoever waits for it is served in order: of a
 	// thousand sign-ins at most one stands before an event. Nil: the pool has
@@ -77,33 +79,54 @@ func (p pool) ExecContext(ctx context.Context, query string, args ...any) (resul
 // QueryContext implements querier.
 func (p pool) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
 	defer since(p.took, time.Now())
-	return found(p.DB.QueryContext(ctx, query, args...))
+	r, err := p.DB.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, p.classify(err)
+	}
+	return classifiedRows{r, p}, nil
 }
 
 // QueryRowContext implements querier.
 func (p pool) QueryRowContext(ctx context.Context, query string, args ...any) row {
 	defer since(p.took, time.Now())
-	return p.DB.QueryRowContext(ctx, query, args...)
+	return classifiedRow{p.DB.QueryRowContext(ctx, query, args...), p}
 }
+
+func (p pool) classify(err error) error { return classify(p.driver, err) }
+
+// classifiedRows are rows whose end is classified.
+type classifiedRows struct {
+	*sql.Rows
+	pool pool
+}
+
+// Err implements rows.
+func (r classifiedRows) Err() error { return r.pool.classify(r.Rows.Err()) }
+
+// classifiedRow is a row whose error is classified.
+type classifiedRow struct {
+	*sql.Row
+	pool pool
+}
+
+// Scan implements row.
+func (r classifiedRow) Scan(to ...any) error { return r.pool.classify(r.Row.Scan(to...)) }
 
 // plain is a transaction of database/sql.
 type plain struct{ *sql.Tx }
 
 // QueryContext implements querier.
 func (t plain) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
-	return found(t.Tx.QueryContext(ctx, query, args...))
+	r, err := t.Tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // QueryRowContext implements querier.
 func (t plain) QueryRowContext(ctx context.Context, query string, args ...any) row {
 	return t.Tx.QueryRowContext(ctx, query, args...)
-}
-
-func found(r *sql.Rows, err error) (rows, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // inTx runs do in one transaction, and once more on another connection if the
@@ -115,10 +138,10 @@ func (p pool) inTx(ctx context.Context, do func(querier) error) error {
 		case p.turn <- struct{}{}:
 			defer func() { <-p.turn }()
 		case <-ctx.Done():
-			return ctx.Err()
+			return p.classify(ctx.Err())
 		}
 	}
-	return twice(ctx, func() (undone bool, err error) { return p.once(ctx, do) })
+	return p.classify(twice(ctx, func() (undone bool, err error) { return p.once(ctx, do) }))
 }
 
 // twice runs do once more if a connection broke off before anything of it can

@@ -26,7 +26,7 @@ func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
 		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
 		micros(q.CreatedAt), micros(q.ExpiresAt))
 	if err != nil {
-		return l.broken(fmt.Errorf("store quote %s: %w", q.ID, err))
+		return fmt.Errorf("store quote %s: %w", q.ID, err)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto stri
 	if errors.Is(err, sql.ErrNoRows) {
 		return q, false, nil
 	}
-	return q, err == nil, l.broken(err)
+	return q, err == nil, err
 }
 
 // deleteQuotes deletes the quotes that were made before a time. An order keeps

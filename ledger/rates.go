@@ -29,7 +29,7 @@ func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.Audi
 		return err
 	})
 	if err != nil {
-		return r, l.broken(fmt.Errorf("store the rate of %s: %w", r.Crypto, err))
+		return r, fmt.Errorf("store the rate of %s: %w", r.Crypto, err)
 	}
 	return r, nil
 }
@@ -41,7 +41,7 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, orders.UnknownCrypto(crypto)
 	}
-	return r, l.broken(err)
+	return r, err
 }
 
 // Rates lists every rate by its cryptocurrency.
@@ -53,7 +53,7 @@ func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
 		found = append(found, r)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // amountColumn scans an exact decimal number, which the ledger keeps as its

@@ -20,7 +20,7 @@ const commitSlow = 3 * time.Second
 func (l *Ledger) Ready(ctx context.Context) error {
 	for _, w := range l.writers() {
 		if began := w.began.Load(); began != nil && time.Since(*began) > commitSlow {
-			return l.unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
+			return unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
 		}
 	}
 	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -28,7 +28,7 @@ func (l *Ledger) Ready(ctx context.Context) error {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return l.unavailable(fmt.Errorf("write to the ledger at %s: %w", l.place, l.explain(err)))
+	return unavailable(fmt.Errorf("write to the ledger at %s: %w", l.place, l.explain(err)))
 }
 
 // explain says of what an operator can mend what it comes from.

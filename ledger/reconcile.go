@@ -31,7 +31,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 		return err
 	})
 	if err != nil || len(ids) == 0 {
-		return 0, l.broken(err)
+		return 0, err
 	}
 	return len(ids), l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
 		for _, id := range ids {
@@ -62,7 +62,7 @@ func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) 
 		found = append(found, d)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // requeueTries is how often a group is tried that claims get in the way of.
@@ -84,7 +84,7 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (again []d
 		}
 		again = append(again, taken...)
 		if err != nil {
-			return again, l.broken(fmt.Errorf("requeue: %w", err))
+			return again, fmt.Errorf("requeue: %w", err)
 		}
 	}
 	return again, nil
@@ -130,20 +130,20 @@ func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
 	if err == nil {
 		l.heard.Store(&heard)
 	}
-	return l.broken(err)
+	return err
 }
 
 // Farewell ends a worker's lease at once.
 func (l *Ledger) Farewell(ctx context.Context, workerID string) error {
 	_, err := l.write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
-	return l.broken(err)
+	return err
 }
 
 // EndLeases declares every worker dead. An embedded ledger does so when it is
 // opened: whoever worked on it before is gone.
 func (l *Ledger) EndLeases(ctx context.Context) error {
 	_, err := l.write.ExecContext(ctx, "DELETE FROM workers")
-	return l.broken(err)
+	return err
 }
 
 // Abandoned lists deliveries that are being sent by workers that are dead,
@@ -181,7 +181,7 @@ func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []strin
 		}
 	}
 	slices.Sort(dead)
-	return dead, l.broken(err)
+	return dead, err
 }
 
 // Claimed lists deliveries that workerID is sending and claimed before a time,
@@ -202,7 +202,7 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *text) (found []
 		found = append(found, f)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // QueueEpoch is the epoch of a queue shard that all queued deliveries are
@@ -210,12 +210,12 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *text) (found []
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
 	err = new(text).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
 		query(ctx, l.write, func(rows row) error { return rows.Scan(&epoch) })
-	return epoch, l.broken(err)
+	return epoch, err
 }
 
 // SetQueueEpoch remembers a shard's epoch.
 func (l *Ledger) SetQueueEpoch(ctx context.Context, shard, epoch string) error {
 	_, err := l.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
 		shard, epoch)
-	return l.broken(err)
+	return err
 }

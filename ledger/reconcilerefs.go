@@ -69,7 +69,7 @@ func (l *Ledger) Reconcile(ctx context.Context, s Scope, partnerCode string, ref
 	}
 	for _, step := range []func(context.Context) error{r.findOrders, r.findDeliveries, r.findEvents, r.readEvents, r.readDeliveries, r.findRefusals, r.findForgotten} {
 		if err := step(ctx); err != nil {
-			return nil, l.broken(fmt.Errorf("reconcile: %w", err))
+			return nil, fmt.Errorf("reconcile: %w", err)
 		}
 	}
 	answers := make([]Reconciled, len(r.order))

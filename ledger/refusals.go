@@ -36,7 +36,7 @@ func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) e
 		return err
 	})
 	if err != nil {
-		return l.broken(fmt.Errorf("store refusals: %w", err))
+		return fmt.Errorf("store refusals: %w", err)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 		found = found[:q.Limit]
 		next = found[q.Limit-1].place
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // acceptedEvents reads a page of those that were stored.
@@ -163,7 +163,7 @@ func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Eve
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("event", id)
 	}
-	return e, l.broken(err)
+	return e, err
 }
 
 // SeenDelivery returns one delivery of the scope with its endpoint's URL;
@@ -175,7 +175,7 @@ func (l *Ledger) SeenDelivery(ctx context.Context, s Scope, id string) (FoundDel
 		return FoundDelivery{}, webhook.NotFound("delivery", id)
 	}
 	if err != nil {
-		return FoundDelivery{}, l.broken(err)
+		return FoundDelivery{}, err
 	}
 	return found[0], nil
 }

@@ -39,7 +39,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 	case errors.Is(err, errTooMany):
 		return r, webhook.Invalid("/filter", fmt.Sprintf("must match at most %d finished deliveries: narrow it, by time for example", delivery.MaxReplay))
 	case err != nil:
-		return r, l.broken(fmt.Errorf("read the list: %w", err))
+		return r, fmt.Errorf("read the list: %w", err)
 	case len(all) == 0:
 		return r, webhook.Invalid("/filter", "must match at least one finished delivery")
 	}
@@ -92,10 +92,10 @@ func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.R
 		return r, webhook.NotFound("replay", id)
 	}
 	if err != nil {
-		return r, l.broken(err)
+		return r, err
 	}
 	r.Progress, err = l.replayProgress(ctx, id)
-	return r, l.broken(err)
+	return r, err
 }
 
 // replayProgress counts a replay's items: those that have ended by what is
@@ -180,7 +180,7 @@ func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit in
 		found = found[:limit]
 		next = found[limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // errUnmoved says that a replay is in no state from which it could be moved.

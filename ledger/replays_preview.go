@@ -42,7 +42,7 @@ func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter
 		l.previewGroups, l.previewCount, l.previewWarnings, l.previewSample,
 	} {
 		if err := part(ctx, f, &p); err != nil {
-			return p, l.broken(err)
+			return p, err
 		}
 	}
 	return p, nil

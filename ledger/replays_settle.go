@@ -20,7 +20,7 @@ const (
 // its outcome is unknown and says nothing of the receiver.
 func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	if running, err := l.runningReplays(ctx); err != nil || len(running) == 0 {
-		return l.broken(err)
+		return err
 	}
 	newest := ` FROM (SELECT new_id, outcome FROM replay_items WHERE replay_id = r.id AND new_id <> '' AND new_id > r.judge_after
 		ORDER BY new_id DESC LIMIT ?) AS n LEFT JOIN deliveries d ON d.id = n.new_id WHERE `
@@ -42,7 +42,7 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 			_, err = l.write.ExecContext(ctx, "UPDATE replays SET state = 'stopped', note = $2 WHERE id = $1 AND state = 'running'", id, note)
 		}
 	}
-	return l.broken(err)
+	return err
 }
 
 // settleRows is how many items are settled at once.
@@ -59,7 +59,7 @@ func (l *Ledger) SettleReplays(ctx context.Context) error {
 	var open bool // mostly nothing is, which is known without all days of the deliveries
 	err := l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)
 	if err != nil || !open {
-		return l.broken(err)
+		return err
 	}
 	return l.settleReplays(ctx, "", "")
 }
@@ -81,7 +81,7 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 			return err
 		})
 		if err != nil || len(ended) == 0 {
-			return l.broken(err)
+			return err
 		}
 		err = l.alterWindows(ctx, nil, func(ctx context.Context, b *batch) error {
 			t := new(text).add("UPDATE replay_items SET outcome = v.column2, last_class = v.column3, last_status = v.column4 FROM ")
@@ -101,12 +101,12 @@ func (l *Ledger) retainReplays(ctx context.Context, cutoff time.Time) error {
 	_, err := l.write.ExecContext(ctx, `UPDATE replays SET state = 'cancelled', note = $3, finished_at = $2
 		WHERE finished_at = 0 AND created_at < $1`, micros(cutoff), micros(time.Now()), reasonExpired)
 	if err != nil {
-		return l.broken(err)
+		return err
 	}
 	_, err = l.write.ExecContext(ctx, `DELETE FROM replays WHERE finished_at > 0 AND finished_at < $1
 		AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.replay_id = replays.id AND i.outcome = 'admitted')`, micros(cutoff))
 	if err != nil {
-		return l.broken(err)
+		return err
 	}
 	// Also the lists of those that were never started because the process died.
 	return l.retire(ctx, "replay_items", `DELETE FROM replay_items WHERE (replay_id, position) IN (SELECT i.replay_id, i.position

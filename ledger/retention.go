@@ -48,7 +48,7 @@ func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 	if err == nil && !stays {
 		err = fmt.Errorf("%w: every event is older than %s, so that all would be deleted", ErrClock, cutoff.UTC().Format(time.RFC3339))
 	}
-	return l.broken(err)
+	return err
 }
 
 func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) error {
@@ -102,7 +102,7 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 			return err
 		})
 		if err != nil || len(expired) == 0 {
-			return l.broken(err)
+			return err
 		}
 		for endpoint, ids := range expired {
 			if err := l.expire(ctx, endpoint, ids); err != nil {
@@ -128,12 +128,12 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 	days, err := l.daysBefore(ctx, cutoff)
 	if err != nil {
-		return l.broken(err)
+		return err
 	}
 	for _, day := range days {
 		inUse, err := refersTo(ctx, l.read, day)
 		if err != nil {
-			return l.broken(err)
+			return err
 		}
 		if inUse {
 			continue
@@ -206,7 +206,7 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 // would read them all. 0 if it has never looked, or there is no such table.
 func (l *Ledger) estimate(ctx context.Context, table string) (rows int64, err error) {
 	err = l.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(CAST(GREATEST(reltuples, 0) AS BIGINT)), 0) FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&rows)
-	return rows, l.broken(err)
+	return rows, err
 }
 
 // refersTo reports whether something unfinished is of the day, or repeats an
@@ -265,7 +265,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 			return err
 		})
 		if err != nil {
-			return l.broken(err)
+			return err
 		}
 		for some := range slices.Chunk(old, deleteRows) {
 			t := new(text).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
@@ -294,7 +294,7 @@ func (l *Ledger) inSteps(ctx context.Context, query string, bound any, changed f
 	for {
 		result, err := l.write.ExecContext(ctx, query, bound, deleteRows)
 		if err != nil {
-			return l.broken(err)
+			return err
 		}
 		n, err := result.RowsAffected()
 		if err != nil {

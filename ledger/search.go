@@ -101,13 +101,13 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 	q.Until = soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
-		return page, l.broken(err)
+		return page, err
 	}
 	bound := ""
 	for _, p := range paths {
 		found, from, at, err := l.along(ctx, q, p)
 		if err != nil {
-			return page, l.broken(err)
+			return page, err
 		}
 		if from > bound {
 			bound, page.SearchedTo = from, at
@@ -160,12 +160,12 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 	q.Cursor, q.Until = "", soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
-		return 0, l.broken(err)
+		return 0, err
 	}
 	for _, p := range paths {
 		from, _, err := l.bound(ctx, q, p, newest, SearchRows)
 		if err != nil {
-			return 0, l.broken(err)
+			return 0, err
 		}
 		var found int
 		t := p.where(new(text).add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
@@ -173,7 +173,7 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 		q.rest(t, p)
 		t.add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
 		if err := l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&found); err != nil {
-			return 0, l.broken(err)
+			return 0, err
 		}
 		n += found
 	}

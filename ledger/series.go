@@ -82,7 +82,7 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 		return nil
 	})
 	if err != nil {
-		return nil, l.broken(fmt.Errorf("read the rollups: %w", err))
+		return nil, fmt.Errorf("read the rollups: %w", err)
 	}
 	return hours, nil
 }
@@ -94,12 +94,12 @@ func (l *Ledger) RollupLag(ctx context.Context) (time.Duration, error) {
 	var newest time.Time
 	var hour int64
 	if err := l.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {
-		return 0, l.broken(err)
+		return 0, err
 	}
 	counted := fromMicros((hour + 1) * hourMicros)
 	// Once more, as it is at the moment of the deliveries.
 	err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE id >= $1 AND id < $2 AND trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
 		COALESCE((SELECT MAX(hour) FROM rollups_all), -1)`, webhook.TimeBound(webhook.DeliveryPrefix, counted),
 		before("", soon(time.Time{}), webhook.DeliveryPrefix)).Scan(timeColumn{&newest}, &hour)
-	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), l.broken(err)
+	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), err
 }

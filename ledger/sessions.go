@@ -50,7 +50,7 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 		return partners.Session{}, partners.Person{}, false, nil
 	}
 	if err != nil {
-		return s, p, false, l.broken(fmt.Errorf("find a session: %w", err))
+		return s, p, false, fmt.Errorf("find a session: %w", err)
 	}
 	if now.Sub(s.SeenAt) >= sessionTouch {
 		if _, err := l.write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, micros(now)); err != nil {
@@ -72,7 +72,7 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 		live[s.ID] = s.Live(now)
 		return err
 	})
-	return live, l.broken(err)
+	return live, err
 }
 
 // Sessions lists a person's sessions that are live at now, newest first.
@@ -86,7 +86,7 @@ func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (
 			}
 			return err
 		})
-	return found, l.broken(err)
+	return found, err
 }
 
 // EndSession ends one of a person's sessions and writes by. One that is

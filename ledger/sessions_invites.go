@@ -62,7 +62,7 @@ func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, 
 		found = append(found, i)
 		return err
 	})
-	return found, l.broken(err)
+	return found, err
 }
 
 // Invite finds the invitation of a link, used and expired ones too. A token
@@ -77,7 +77,7 @@ func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"}
 	}
-	return i, l.broken(err)
+	return i, err
 }
 
 // WithdrawInvite takes an invitation of a partner back and writes by. One of

@@ -22,7 +22,7 @@ func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Ti
 		}
 		return err
 	})
-	return locked, wait, l.broken(err)
+	return locked, wait, err
 }
 
 // TryLogin counts a try to sign in for each of subjects before it is known to

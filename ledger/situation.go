@@ -83,7 +83,7 @@ func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
 		{"the queue", l.readQueue}, {"the backlog", l.readBacklog},
 	} {
 		if err := read.do(ctx, &s); err != nil {
-			return s, l.broken(fmt.Errorf("read %s: %w", read.what, err))
+			return s, fmt.Errorf("read %s: %w", read.what, err)
 		}
 	}
 	return s, nil

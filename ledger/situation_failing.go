@@ -70,7 +70,7 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 	now := time.Now()
 	endpoints, err := l.failing(ctx, now)
 	if err != nil || len(endpoints) == 0 {
-		return nil, l.broken(err)
+		return nil, err
 	}
 	byCode := map[string]*FailingPartner{}
 	for _, e := range endpoints {
@@ -109,7 +109,7 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 		slices.Sort(p.Hosts)
 		found[i] = *p
 	}
-	return found, l.broken(err)
+	return found, err
 }
 
 func (p *FailingPartner) add(e failingEndpoint) {
@@ -136,7 +136,7 @@ func (p *FailingPartner) add(e failingEndpoint) {
 func (l *Ledger) FailingHosts(ctx context.Context) ([]FailingHost, error) {
 	endpoints, err := l.failing(ctx, time.Now())
 	if err != nil {
-		return nil, l.broken(fmt.Errorf("list failing endpoints: %w", err))
+		return nil, fmt.Errorf("list failing endpoints: %w", err)
 	}
 	byHost := map[string]*FailingHost{}
 	for _, e := range endpoints {

@@ -82,7 +82,7 @@ func (l *Ledger) AccessToken(ctx context.Context, access []byte) (t partners.Acc
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, false, nil
 	}
-	return t, err == nil, l.broken(err)
+	return t, err == nil, err
 }
 
 // unverifiedLife is how long failures and locks of an e-mail that was never

@@ -35,7 +35,7 @@ func (l *Ledger) Upkeep(ctx context.Context) (u Upkeep, err error) {
 	if err := l.read.QueryRowContext(ctx, `SELECT CAST(EXTRACT(EPOCH FROM COALESCE(clock_timestamp() - MIN(began), INTERVAL '0')) * 1000000 AS BIGINT) FROM (
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type NOT LIKE 'autovacuum%'
 		UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS transactions`).Scan(&open); err != nil {
-		return u, l.broken(err)
+		return u, err
 	}
 	u.OldestTransaction = max(0, time.Duration(open)*time.Microsecond)
 	now := time.Now().UTC()
@@ -47,7 +47,7 @@ func (l *Ledger) Upkeep(ctx context.Context) (u Upkeep, err error) {
 		var live, dead int64
 		t := list(new(text).add("SELECT COALESCE(SUM(n_live_tup), 0), COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN "), names)
 		if err := t.query(ctx, l.read, func(r row) error { return r.Scan(&live, &dead) }); err != nil {
-			return u, l.broken(err)
+			return u, err
 		}
 		u.DeadRows[table] = 0
 		if dead >= deadRowsLeast {

@@ -42,7 +42,7 @@ func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, pas
 // HasOperator reports whether there is anybody who can sign in at /ops.
 func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
 	err = l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
-	return has, l.broken(err)
+	return has, err
 }
 
 // storedName is how a username stands in its unique column: the names of
@@ -84,7 +84,7 @@ func (l *Ledger) person(ctx context.Context, id string, t *text) (p partners.Per
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("person", id)
 	}
-	return p, l.broken(err)
+	return p, err
 }
 
 // People lists people in the order they were made, and the cursor of the next page.
@@ -105,7 +105,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
 	}
-	return found, next, l.broken(err)
+	return found, next, err
 }
 
 // AlterPerson changes name, e-mail, role and whether somebody of a partner (of

@@ -31,7 +31,7 @@ func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c 
 	if errors.Is(err, sql.ErrNoRows) {
 		return partners.Credentials{}, nil
 	}
-	return c, l.broken(err)
+	return c, err
 }
 
 // SetPassword gives a person a new password, signs him out everywhere but in
@@ -99,14 +99,14 @@ func (l *Ledger) UseRecoveryCode(ctx context.Context, personID string, hash []by
 // RecoveryCodesLeft counts a person's recovery codes.
 func (l *Ledger) RecoveryCodesLeft(ctx context.Context, personID string) (n int, err error) {
 	err = l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
-	return n, l.broken(err)
+	return n, err
 }
 
 // happened runs a statement and reports whether it changed anything.
 func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool, error) {
 	result, err := l.write.ExecContext(ctx, query, args...)
 	if err != nil {
-		return false, l.broken(err)
+		return false, err
 	}
 	n, err := result.RowsAffected()
 	return n > 0, err

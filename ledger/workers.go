@@ -39,7 +39,7 @@ func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
 			found = append(found, w)
 			return err
 		})
-	return found, l.broken(err)
+	return found, err
 }
 
 // deleteSilentWorkers forgets the workers that broke off more than a day ago
@@ -48,7 +48,7 @@ func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
 	_, err := l.write.ExecContext(ctx, "DELETE FROM workers WHERE seen_at < "+l.clock+` - $1
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.queued_at IS NOT NULL AND d.worker_id = workers.id AND d.state = 'sending')`,
 		(24 * time.Hour).Microseconds())
-	return l.broken(err)
+	return err
 }
 
 // RecordCanary keeps what came of a worker's newest canary; At and Age are
@@ -56,5 +56,5 @@ func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
 func (l *Ledger) RecordCanary(ctx context.Context, workerID string, c Canary) error {
 	_, err := l.write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
 		workerID, c.RoundTrip.Microseconds(), storable(short(c.Failure)))
-	return l.broken(err)
+	return err
 }

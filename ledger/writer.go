@@ -225,7 +225,7 @@ func (w *writer) commitEach(ops []*operation) {
 // transaction.
 func (w *writer) answer(ops []*operation, err error) {
 	if retryable(err) && webhook.KindOf(err) != webhook.KindUnavailable { // twice in a row: a later try may well succeed
-		err = w.ledger.unavailable(err)
+		err = unavailable(err)
 	}
 	for _, op := range ops {
 		if err != nil {
@@ -402,14 +402,14 @@ func (e *tooSlow) Unwrap() error { return errTooSlow }
 func (l *Ledger) alterWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
 	op := &operation{alter: &alterOp{endpoints, do}}
 	if err := l.writer.hand(ctx, op); err != nil {
-		return l.broken(err)
+		return err
 	}
 	select {
 	case <-op.done:
 	case <-l.writer.finished:
 	case <-ctx.Done():
 		if op.taken.CompareAndSwap(false, true) {
-			return l.broken(ctx.Err())
+			return classify(l.driver, ctx.Err())
 		}
 	}
 	return l.writer.wait(context.WithoutCancel(ctx), op)
