@@ -15,13 +15,7 @@ func auditFields(e *partners.AuditEntry) []any {
 }
 
 func (t *text) audit(ctx context.Context, q querier) (found []partners.AuditEntry, err error) {
-	err = t.query(ctx, q, func(rows row) error {
-		var e partners.AuditEntry
-		err := rows.Scan(auditFields(&e)...)
-		found = append(found, e)
-		return err
-	})
-	return found, err
+	return collect(ctx, q, t, auditFields)
 }
 
 // AuditEntries lists entries, newest first, and the cursor of the next page.

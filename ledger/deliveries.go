@@ -35,13 +35,7 @@ func selectPlaced(where string, args ...any) *text {
 }
 
 func (t *text) placed(ctx context.Context, q querier) (found []delivery.Placed, err error) {
-	err = t.query(ctx, q, func(rows row) error {
-		var p delivery.Placed
-		err := rows.Scan(placedFields(&p)...)
-		found = append(found, p)
-		return err
-	})
-	return found, err
+	return collect(ctx, q, t, placedFields)
 }
 
 // Delivery returns one delivery, or NotFound.
@@ -66,13 +60,7 @@ func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]deliver
 // Attempts lists the attempts of one delivery by number.
 func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
 	t := new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
-	err = t.query(ctx, l.read, func(rows row) error {
-		var a webhook.Attempt
-		err := rows.Scan(attemptFields(&a)...)
-		found = append(found, a)
-		return err
-	})
-	return found, err
+	return collect(ctx, l.read, t, attemptFields)
 }
 
 // closed is the condition that a delivery's window lets nothing leave.
@@ -305,27 +293,15 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 		return nil, err
 	}
 	t := list(new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
-	err = t.query(ctx, l.read, func(rows row) error {
-		var a webhook.Attempt
-		err := rows.Scan(attemptFields(&a)...)
-		found = append(found, a)
-		return err
-	})
-	return found, err
+	return collect(ctx, l.read, t, attemptFields)
 }
 
 // newestOf lists the newest deliveries of an endpoint, newest first.
 func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit int) (ids []string, err error) {
 	below := before("", soon(time.Time{}), webhook.DeliveryPrefix)
 	err = l.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
-		ids = nil
 		t := new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
-		err = t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit).query(ctx, l.read, func(rows row) error {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		})
+		ids, err = collect(ctx, l.read, t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), column[string])
 		return len(ids) == limit, err
 	})
 	return ids, err

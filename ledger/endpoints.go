@@ -176,17 +176,11 @@ func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error
 // AdoptHomeless carries on adoptions that came to no end, and looks for
 // deliveries without endpoint whose partner has one by now.
 func (l *Ledger) AdoptHomeless(ctx context.Context) error {
-	var found []webhook.Endpoint
 	t := new(text).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.removed_at = 0 AND e.id IN (SELECT endpoint_id FROM windows WHERE adopting UNION ALL SELECT o.id FROM
 		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) d JOIN endpoints o ON o.partner_code = d.partner_code)
 		ORDER BY e.id`)
-	err := t.query(ctx, l.read, func(rows row) error {
-		var e webhook.Endpoint
-		err := rows.Scan(endpointFields(&e)...)
-		found = append(found, e)
-		return err
-	})
+	found, err := collect(ctx, l.read, t, endpointFields)
 	for _, e := range found {
 		if err == nil {
 			err = l.Adopt(ctx, e)
@@ -223,13 +217,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 	}
 	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.removed_at = 0 ORDER BY e.id`, code)
-	err = t.query(ctx, l.read, func(rows row) error {
-		var e webhook.Endpoint
-		err := rows.Scan(endpointFields(&e)...)
-		found = append(found, e)
-		return err
-	})
-	return found, err
+	return collect(ctx, l.read, t, endpointFields)
 }
 
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
@@ -344,14 +332,8 @@ func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ..
 // CancelRemoved ends what still waits for endpoints that are gone.
 func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	for {
-		var ids []string
-		err := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id").
-			query(ctx, l.read, func(rows row) error {
-				var id string
-				err := rows.Scan(&id)
-				ids = append(ids, id)
-				return err
-			})
+		t := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id")
+		ids, err := collect(ctx, l.read, t, column[string])
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -415,14 +397,8 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 
 // EndpointURLs lists the different URLs of all endpoints, at most limit.
 func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, err error) {
-	err = new(text).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit).
-		query(ctx, l.read, func(rows row) error {
-			var url string
-			err := rows.Scan(&url)
-			urls = append(urls, url)
-			return err
-		})
-	return urls, err
+	t := new(text).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit)
+	return collect(ctx, l.read, t, column[string])
 }
 
 // PartnerWindows sums up the windows of one partner's endpoints.

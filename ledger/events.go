@@ -34,12 +34,7 @@ func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []we
 	t.equal("partner_code", f.PartnerCode)
 	t.equal("webhook_type", string(f.Type))
 	t.equal("object_id", f.Reference)
-	err = t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows row) error {
-		var e webhook.Event
-		err := rows.Scan(eventFields(&e)...)
-		found = append(found, e)
-		return err
-	})
+	found, err = collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), eventFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID

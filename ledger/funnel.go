@@ -131,13 +131,9 @@ type funnelEvent struct {
 func (l *Ledger) funnelEvents(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
 	t := new(text).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
 		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
-	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows row) error {
-		var e funnelEvent
-		err := rows.Scan(&e.id, timeColumn{&e.createdAt}, &e.filtered)
-		found = append(found, e)
-		return err
+	return collect(ctx, l.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
+		return []any{&e.id, timeColumn{&e.createdAt}, &e.filtered}
 	})
-	return found, err
 }
 
 // funnelDelivery is what a Funnel asks of a delivery.
@@ -155,11 +151,8 @@ type funnelDelivery struct {
 func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
 	t := new(text).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
-	err = t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample).query(ctx, l.read, func(rows row) error {
-		var d funnelDelivery
-		err := rows.Scan(&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took})
-		found = append(found, d)
-		return err
+	found, err = collect(ctx, l.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
+		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took}}
 	})
 	return found, err
 }

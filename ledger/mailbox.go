@@ -24,11 +24,8 @@ func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found [
 	if cursor != "" {
 		t.add(" WHERE id < ?", cursor)
 	}
-	err = t.add(" ORDER BY id DESC LIMIT ?", limit+1).query(ctx, l.read, func(rows row) error {
-		var k partners.KeptLetter
-		err := rows.Scan(&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, timeColumn{&k.CreatedAt})
-		found = append(found, k)
-		return err
+	found, err = collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
+		return []any{&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, timeColumn{&k.CreatedAt}}
 	})
 	if len(found) > limit {
 		found = found[:limit]

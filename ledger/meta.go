@@ -62,15 +62,10 @@ type SigningKey struct {
 
 // SigningKeys lists the gateway's keys, newest first.
 func (l *Ledger) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	var keys []SigningKey
-	err := new(text).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id").
-		query(ctx, l.read, func(rows row) error {
-			var k SigningKey
-			err := rows.Scan(&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt})
-			keys = append(keys, k)
-			return err
-		})
-	return keys, err
+	t := new(text).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id")
+	return collect(ctx, l.read, t, func(k *SigningKey) []any {
+		return []any{&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt}}
+	})
 }
 
 // AddSigningKey stores k as the active key unless there is one already.

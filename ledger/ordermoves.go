@@ -119,13 +119,7 @@ func (l *Ledger) dueOrders(ctx context.Context, now time.Time, after orders.Orde
 	t := new(text).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
 		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
 		micros(now), micros(after.ExpiresAt), after.ID, expireStep)
-	err = t.query(ctx, l.read, func(rows row) error {
-		var o orders.Order
-		err := rows.Scan(&o.ID, timeColumn{&o.ExpiresAt})
-		due = append(due, o)
-		return err
-	})
-	return due, err
+	return collect(ctx, l.read, t, func(o *orders.Order) []any { return []any{&o.ID, timeColumn{&o.ExpiresAt}} })
 }
 
 // changeOrders runs the batch's changes of orders under their locks. One that

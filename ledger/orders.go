@@ -122,12 +122,7 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 	if f.Reference != "" {
 		t.add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
 	}
-	err = t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows row) error {
-		var o orders.Order
-		err := rows.Scan(orderFields(&o)...)
-		found = append(found, o)
-		return err
-	})
+	found, err = collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), orderFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -140,11 +135,8 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
 	t := new(text).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
 		WHERE order_id = ? ORDER BY sequence`, orderID)
-	err = t.query(ctx, l.read, func(rows row) error {
-		var c orders.Change
-		err := rows.Scan(&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, timeColumn{&c.At})
-		found = append(found, c)
-		return err
+	found, err = collect(ctx, l.read, t, func(c *orders.Change) []any {
+		return []any{&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, timeColumn{&c.At}}
 	})
 	if err != nil {
 		return nil, err

@@ -88,13 +88,7 @@ var errNewEndpoint = &webhook.Error{Kind: webhook.KindConflict, Message: "the pa
 
 func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err error) {
 	t := new(text).add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
-	err = t.query(ctx, q, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+	return collect(ctx, q, t, column[string])
 }
 
 func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error, by []partners.AuditEntry) (p partners.Partner, err error) {
@@ -182,13 +176,7 @@ func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, e
 
 func secretsOf(ctx context.Context, q querier, code string) (found []partners.Secret, err error) {
 	t := new(text).add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
-	err = t.query(ctx, q, func(rows row) error {
-		var s partners.Secret
-		err := rows.Scan(secretFields(&s)...)
-		found = append(found, s)
-		return err
-	})
-	return found, err
+	return collect(ctx, q, t, secretFields)
 }
 
 // ActivateSecret makes a pending secret the active one and retires the one before.

@@ -47,13 +47,7 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 // Rates lists every rate by its cryptocurrency.
 func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
 	t := new(text).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
-	err = t.query(ctx, l.read, func(rows row) error {
-		var r orders.Rate
-		err := rows.Scan(rateFields(&r)...)
-		found = append(found, r)
-		return err
-	})
-	return found, err
+	return collect(ctx, l.read, t, rateFields)
 }
 
 // amountColumn scans an exact decimal number, which the ledger keeps as its

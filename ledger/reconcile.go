@@ -19,17 +19,11 @@ import (
 // its way, is left to the record that frees a slot; else it would be looked at
 // without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
-	var ids []string
 	now := time.Now() // what a gate holds back is not looked at before it opens: there is no room
 	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
 		micros(now.Add(lookAhead)))
 	t.add(" AND (wake_at <= ? OR rate_every = 0 AND breaker = 'closed' AND not_before <= ?) ORDER BY wake_at LIMIT ?", micros(now), micros(now), limit)
-	err := t.query(ctx, l.write, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	ids, err := collect(ctx, l.write, t, column[string])
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}

@@ -107,15 +107,9 @@ func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *deli
 
 // previewSample reads the newest deliveries.
 func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) (err error) {
-	ids := []string{""}
 	t := new(text).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
-	err = t.query(ctx, l.read, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	if err != nil {
+	ids, err := collect(ctx, l.read, t, column[string])
+	if err != nil || len(ids) == 0 {
 		return err
 	}
 	p.Sample, err = list(selectPlaced("d.id IN "), ids).add(" ORDER BY d.id DESC").placed(ctx, l.read)

@@ -70,16 +70,10 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 		to = before("", time.Time{}, webhook.DeliveryPrefix)
 	}
 	for {
-		var ended []settled
 		t := new(text).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
 			d.last_class, d.last_status FROM replay_items i JOIN deliveries d ON d.id = i.new_id
 			WHERE i.outcome = 'admitted' AND i.new_id >= ? AND i.new_id < ? AND d.finished_at > 0 ORDER BY i.new_id LIMIT ?`, from, to, settleRows)
-		err := t.query(ctx, l.read, func(rows row) error {
-			var s settled
-			err := rows.Scan(&s.newID, &s.outcome, &s.class, &s.status)
-			ended = append(ended, s)
-			return err
-		})
+		ended, err := collect(ctx, l.read, t, func(s *settled) []any { return []any{&s.newID, &s.outcome, &s.class, &s.status} })
 		if err != nil || len(ended) == 0 {
 			return err
 		}

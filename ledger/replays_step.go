@@ -34,13 +34,7 @@ func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err er
 }
 
 func (l *Ledger) runningReplays(ctx context.Context) (ids []string, err error) {
-	err = new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id").query(ctx, l.read, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+	return collect(ctx, l.read, new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), column[string])
 }
 
 // stepReplay admits what rate and windows allow of one replay.

@@ -16,15 +16,9 @@ import (
 func (l *Ledger) Rewind(ctx context.Context) error {
 	now := time.Now()
 	most := micros(now.Add(webhook.ClockTolerance))
-	var ids []string
 	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at > ?", micros(now.Add(lookAhead)))
 	t.add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
-	err := t.query(ctx, l.read, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	ids, err := collect(ctx, l.read, t, column[string])
 	if err != nil {
 		return fmt.Errorf("look for times of a clock that was ahead: %w", err)
 	}

@@ -191,11 +191,8 @@ func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from strin
 		t.add(" AND d.id >= ?", from)
 	}
 	q.rest(t, p)
-	err = t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows row) error {
-		var d FoundDelivery
-		err := rows.Scan(append(placedFields(&d.Placed), &d.URL, &d.Host, timeColumn{&d.FirstAt}, timeColumn{&d.LastAt}, microsColumn{&d.LastDuration})...)
-		found = append(found, d)
-		return err
+	found, err = collect(ctx, l.read, t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
+		return append(placedFields(&d.Placed), &d.URL, &d.Host, timeColumn{&d.FirstAt}, timeColumn{&d.LastAt}, microsColumn{&d.LastDuration})
 	})
 	return found, err
 }

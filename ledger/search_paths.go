@@ -175,14 +175,8 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 			return []path{by(" AND d.object_id = ? AND d.partner_code = ?", external, code)}, nil
 		}
 	}
-	events := []string{}
 	t := new(text).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
-	err := t.add(" ORDER BY id DESC LIMIT ?", maxReferenced).query(ctx, l.read, func(rows row) error {
-		var id string
-		err := rows.Scan(&id)
-		events = append(events, id)
-		return err
-	})
+	events, err := collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", maxReferenced), column[string])
 	paths := []path{by(" AND d.object_id = ?", q.Reference)}
 	if len(events) > 0 {
 		p := rest

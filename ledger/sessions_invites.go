@@ -56,13 +56,7 @@ func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, 
 	if !anybody {
 		t.add(" AND partner_code = ?", partnerCode)
 	}
-	err = t.add(" ORDER BY id DESC LIMIT 200").query(ctx, l.read, func(rows row) error {
-		var i partners.Invite
-		err := rows.Scan(inviteFields(&i)...)
-		found = append(found, i)
-		return err
-	})
-	return found, err
+	return collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT 200"), inviteFields)
 }
 
 // Invite finds the invitation of a link, used and expired ones too. A token

@@ -55,11 +55,8 @@ func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEnd
 	t := new(text).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
 		micros(now.Add(-FailingAfter)), maxFailing)
-	err = t.query(ctx, l.read, func(rows row) error {
-		var e failingEndpoint
-		err := rows.Scan(append([]any{&e.partner, &e.host}, windowFields(&e.window)...)...)
-		found = append(found, e)
-		return err
+	found, err = collect(ctx, l.read, t, func(e *failingEndpoint) []any {
+		return append([]any{&e.partner, &e.host}, windowFields(&e.window)...)
 	})
 	return found, err
 }

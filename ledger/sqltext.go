@@ -269,6 +269,20 @@ func (t *text) query(ctx context.Context, q querier, scan func(row) error) error
 	return each(rows, scan)
 }
 
+// collect runs t and reads what each row holds into the fields of a T.
+func collect[T any](ctx context.Context, q querier, t *text, fields func(*T) []any) (found []T, err error) {
+	err = t.query(ctx, q, func(r row) error {
+		var v T
+		err := r.Scan(fields(&v)...)
+		found = append(found, v)
+		return err
+	})
+	return found, err
+}
+
+// column is the only field of a row.
+func column[T any](v *T) []any { return []any{v} }
+
 // each calls scan for every row of found.
 func each(found interface {
 	row

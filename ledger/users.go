@@ -95,12 +95,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 	} else {
 		t.add(" AND p.partner_code = ?", f.PartnerCode)
 	}
-	err = t.add(" ORDER BY p.id LIMIT ?", f.Limit+1).query(ctx, l.read, func(rows row) error {
-		var p partners.Person
-		err := rows.Scan(personFields(&p)...)
-		found = append(found, p)
-		return err
-	})
+	found, err = collect(ctx, l.read, t.add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
