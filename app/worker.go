@@ -118,7 +118,7 @@ func (a *App) startLease(ctx context.Context, id string) error {
 	a.cleanups.add("end the worker's lease", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 		defer cancel()
-		return a.ledger.Farewell(ctx, id)
+		return a.ledger.Deregister(ctx, id)
 	})
 	a.background("stop the heartbeat", func(ctx context.Context) { a.worker.KeepLease(ctx, a.ledger, host) })
 	return nil

@@ -26,11 +26,11 @@ const (
 	judgeRefused  = 10
 )
 
-// Judges watch the endpoints that this process sends to. A judge only says
-// when to open: the endpoint's window row is the gate, and opens and closes
-// for all processes. A judge belongs to one epoch of that row; with the next
-// one it starts afresh. It never gets to half-open itself.
-type Judges struct {
+// BreakerMonitor watches the endpoints that this process sends to, each by a
+// judge. A judge only says when to open: the endpoint's window row is the gate,
+// and opens and closes for all processes. A judge belongs to one epoch of that
+// row; with the next one it starts afresh. It never gets to half-open itself.
+type BreakerMonitor struct {
 	mu     sync.Mutex
 	judges map[string]*judge // by endpoint
 }
@@ -75,19 +75,19 @@ var errCounted = errors.New("counts as a failure")
 // Observe takes an attempt to send an event to an endpoint in an epoch of its
 // breaker and returns why the breaker must open now, if it must, with the
 // status if that is a uniform refusal.
-func (j *Judges) Observe(endpointID, eventID string, epoch int64, a webhook.Attempt) (trip string, refused int) {
+func (m *BreakerMonitor) Observe(endpointID, eventID string, epoch int64, a webhook.Attempt) (trip string, refused int) {
 	if a.Outcome == webhook.OutcomeUnknown || a.NotSent() || a.Trigger == webhook.TriggerTest || a.Trigger == webhook.TriggerProbe {
 		return "", 0
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	current := j.judges[endpointID]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	current := m.judges[endpointID]
 	if current == nil || current.epoch < epoch {
-		if len(j.judges) >= maxJudges || j.judges == nil {
-			j.judges = map[string]*judge{}
+		if len(m.judges) >= maxJudges || m.judges == nil {
+			m.judges = map[string]*judge{}
 		}
 		current = &judge{epoch: epoch, breaker: newJudge()}
-		j.judges[endpointID] = current
+		m.judges[endpointID] = current
 	}
 	if current.epoch > epoch {
 		return "", 0 // sent before the breaker last changed

@@ -13,7 +13,7 @@ import (
 
 // attempts are the answers of a receiver, in short: . well, x 503, b 400, u 401, i never sent.
 // B is 400 to the first event once more; all others are to an event of their own.
-func observe(j *delivery.Judges, epoch int64, attempts string) (trip string, at int) {
+func observe(j *delivery.BreakerMonitor, epoch int64, attempts string) (trip string, at int) {
 	event := 0
 	for i, c := range attempts {
 		event++
@@ -65,7 +65,7 @@ func TestWhenAJudgeOpensABreaker(t *testing.T) {
 		{"what was never sent says nothing", "xixixixix", 9, "5 attempts in a row"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			trip, at := observe(&delivery.Judges{}, 0, test.attempts)
+			trip, at := observe(&delivery.BreakerMonitor{}, 0, test.attempts)
 			if at != test.at || !strings.Contains(trip, test.reason) {
 				t.Errorf("attempt %d trips it because %q, want %d because of %q", at, trip, test.at, test.reason)
 			}
@@ -75,7 +75,7 @@ func TestWhenAJudgeOpensABreaker(t *testing.T) {
 
 func TestAJudgeForgetsWhatIsOlderThanAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var j delivery.Judges
+		var j delivery.BreakerMonitor
 		if trip, _ := observe(&j, 0, "xx.xx"); trip != "" {
 			t.Fatal(trip)
 		}
@@ -87,7 +87,7 @@ func TestAJudgeForgetsWhatIsOlderThanAMinute(t *testing.T) {
 }
 
 func TestAJudgeSpeaksForItsEpochOnly(t *testing.T) {
-	var j delivery.Judges
+	var j delivery.BreakerMonitor
 	if trip, _ := observe(&j, 1, "xxxxx"); trip == "" {
 		t.Fatal("five failures in a row do not trip it")
 	}
@@ -107,7 +107,7 @@ func TestAJudgeSpeaksForItsEpochOnly(t *testing.T) {
 }
 
 func TestProbesTestsAndUnknownOutcomesAreNotJudged(t *testing.T) {
-	var j delivery.Judges
+	var j delivery.BreakerMonitor
 	for range 20 {
 		for _, a := range []webhook.Attempt{
 			{Outcome: webhook.OutcomeUnknown, Trigger: webhook.TriggerFirst},

@@ -23,7 +23,7 @@ type Worker struct {
 	policy   webhook.RetryPolicy
 	metrics  *Metrics
 	log      *slog.Logger
-	judges   Judges
+	breakers BreakerMonitor
 	lease    lease
 
 	mu       sync.Mutex
@@ -68,7 +68,7 @@ func NewWorker(o WorkerOptions) *Worker {
 // Deliver makes one attempt at a claimed delivery: it sends, decides what follows
 // and records both. What a reused connection lost is sent again at once.
 func (w *Worker) Deliver(ctx context.Context, job Job) {
-	defer w.land(job.Delivery)
+	defer w.finish(job.Delivery)
 	attempt, lost := w.attempt(ctx, job)
 	if lost {
 		job.repeat(attempt)
@@ -134,7 +134,7 @@ func (w *Worker) Begin(ctx context.Context, job Job) {
 	expected := w.inFlight[flightOf(job.Delivery)]
 	w.mu.Unlock()
 	if ctx.Err() != nil || w.lease.lost() || w.lease.ends.Load() > expected.ends {
-		w.land(job.Delivery) // others may have given it up meanwhile and send it
+		w.finish(job.Delivery) // others may have given it up meanwhile and send it
 		return
 	}
 	w.Deliver(ctx, job)
@@ -241,7 +241,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 // claims nothing new.
 func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdict) {
 	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Lost: job.Lost, Verdict: v, BreakerEpoch: job.BreakerEpoch}
-	result.Trip, result.Refused = w.judges.Observe(job.Delivery.EndpointID, job.Event.ID, job.BreakerEpoch, a)
+	result.Trip, result.Refused = w.breakers.Observe(job.Delivery.EndpointID, job.Event.ID, job.BreakerEpoch, a)
 	counted, err := w.ledger.Record(context.WithoutCancel(ctx), result)
 	if err != nil {
 		counted, err = w.recordUntil(ctx, result, err)
@@ -321,8 +321,8 @@ func (w *Worker) Recording(context.Context) error {
 
 func flightOf(d webhook.Delivery) flight { return flight{d.ID, d.Generation} }
 
-// land ends what a claim began.
-func (w *Worker) land(d webhook.Delivery) {
+// finish ends what a claim began.
+func (w *Worker) finish(d webhook.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.inFlight, flightOf(d))

@@ -143,7 +143,7 @@ type receiver struct {
 // readReceivers reads partners and their endpoints.
 func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*receiver, error) {
 	receivers := map[string]*receiver{}
-	t := b.text().add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
+	t := b.statement().add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
 		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0
 		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE `)
 	err := in(t, "p.code", codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows row) error {
@@ -176,7 +176,7 @@ func (b *batch) holdHomeless(ctx context.Context, codes []string) (held map[stri
 		return nil, nil
 	}
 	held = map[string]bool{}
-	t := in(b.text().add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
+	t := in(b.statement().add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
 		add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.forStay + " OF p")
 	return held, b.laterRead(ctx, t, func(rows row) error {
 		var code string
@@ -273,7 +273,7 @@ func (b *batch) insertKeys(ctx context.Context, ops []*operation, have map[partn
 	if len(keys) == 0 {
 		return nil
 	}
-	t := b.text().add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
+	t := b.statement().add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
 	t.values(len(keys), func(i int) []any {
 		a := first[keys[i]]
 		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
@@ -303,7 +303,7 @@ func (b *batch) returnKeys(ctx context.Context, have map[partnerCodeAndKey]*used
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(returned), compareKeys)
-	t := b.text().add("DELETE FROM idempotency_keys WHERE (partner_code, key) IN (")
+	t := b.statement().add("DELETE FROM idempotency_keys WHERE (partner_code, key) IN (")
 	t.values(len(keys), func(i int) []any { return []any{keys[i].partner, keys[i].key} })
 	if err := b.later(ctx, t.add(")")); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKe
 		}
 	}
 	if len(known) > 0 {
-		t := b.text().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
+		t := b.statement().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
 		err := t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows row) error {
 			var k partnerCodeAndKey
 			s := &usedKey{}
@@ -430,9 +430,9 @@ func (b *batch) takeObjects(ctx context.Context) error {
 type latest struct{ status, eventID string }
 
 // putObjects begins a statement that inserts objects, in order.
-func (b *batch) putObjects(objects map[object]latest) *text {
+func (b *batch) putObjects(objects map[object]latest) *statement {
 	sorted := slices.SortedFunc(maps.Keys(objects), compareObjects)
-	t := b.text().add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
+	t := b.statement().add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
 	return t.values(len(sorted), func(i int) []any {
 		o := sorted[i]
 		return []any{o.partner, string(o.typ), o.id, objects[o].status, objects[o].eventID, micros(b.now)}
@@ -459,7 +459,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 		answers[op.append.result.EventID] = &delivery.Appended{}
 	}
 	ids := slices.Sorted(maps.Keys(answers))
-	t := b.text().add("SELECT id, filtered, unexpected FROM events WHERE ")
+	t := b.statement().add("SELECT id, filtered, unexpected FROM events WHERE ")
 	err := byID(t, "events", ids).query(ctx, b.tx, func(rows row) error {
 		var id string
 		var filtered, unexpected bool
@@ -470,7 +470,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t = in(b.text().add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
+	t = in(b.statement().add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
 	err = b.ledger.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows row) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
@@ -486,7 +486,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 
 func (b *batch) insertEvents(ctx context.Context, ops []*operation) error {
 	for group := range slices.Chunk(ops, statementRows) {
-		t := b.text().add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
+		t := b.statement().add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
 			signatures, unexpected, filtered, test, created_at) `)
 		t.values(len(group), func(i int) []any {
 			e := group[i].append.Event
@@ -682,7 +682,7 @@ func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error 
 }
 
 func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
-	t := b.text().add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
+	t := b.statement().add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
 		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
 		last_outcome, last_status, last_class, created_at, finished_at, subject) `)
 	if b.made == nil {

@@ -78,7 +78,7 @@ func appendAudit(ctx context.Context, q querier, entries []partners.AuditEntry, 
 	if err != nil {
 		return err
 	}
-	t := new(text).add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) ")
+	t := new(statement).add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) ")
 	t.values(len(entries), func(i int) []any {
 		e := entries[i]
 		seq++

@@ -32,7 +32,7 @@ func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err erro
 		return s, err
 	}
 	for s.Entries < end {
-		page, err := new(text).add("SELECT "+auditColumns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+		page, err := new(statement).add("SELECT "+auditColumns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
 			s.Entries, end, chainPage).audit(ctx, l.read)
 		if err != nil {
 			return s, err
@@ -84,7 +84,7 @@ func (l *Ledger) chainOldEntries(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		old, err := new(text).add("SELECT "+auditColumns+" FROM audit WHERE seq <= 0 ORDER BY id").audit(ctx, tx)
+		old, err := new(statement).add("SELECT "+auditColumns+" FROM audit WHERE seq <= 0 ORDER BY id").audit(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -14,13 +14,13 @@ func auditFields(e *partners.AuditEntry) []any {
 	return []any{&e.ID, timeColumn{&e.At}, &e.Actor, &e.Action, &e.Target, &e.Detail, &e.PartnerCode, &e.Seq, &e.Hash}
 }
 
-func (t *text) audit(ctx context.Context, q querier) (found []partners.AuditEntry, err error) {
+func (t *statement) audit(ctx context.Context, q querier) (found []partners.AuditEntry, err error) {
 	return collect(ctx, q, t, auditFields)
 }
 
 // AuditEntries lists entries, newest first, and the cursor of the next page.
 func (l *Ledger) AuditEntries(ctx context.Context, f partners.AuditFilter) (found []partners.AuditEntry, next string, err error) {
-	t := new(text).add("SELECT "+auditColumns+" FROM audit WHERE id < ?", before(f.Cursor, f.Until, webhook.AuditPrefix))
+	t := new(statement).add("SELECT "+auditColumns+" FROM audit WHERE id < ?", before(f.Cursor, f.Until, webhook.AuditPrefix))
 	t.since("id", webhook.AuditPrefix, f.Since)
 	t.equal("actor", f.Actor)
 	t.equal("target", f.Target)

@@ -134,7 +134,7 @@ func (b *batch) takeTickets(ctx context.Context, wanted map[string]*claimOp) err
 
 // take moves those of one day's tickets, until readNow returns.
 func (b *batch) take(ctx context.Context, table string, ids []string, wanted map[string]*claimOp) error {
-	t := b.text().add("UPDATE "+table+" AS d SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM ", micros(b.now))
+	t := b.statement().add("UPDATE "+table+" AS d SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM ", micros(b.now))
 	t.table(len(ids), func(i int) []any {
 		c := wanted[ids[i]]
 		return []any{c.DeliveryID, c.Generation, c.workerID}
@@ -167,7 +167,7 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 	if len(missed) == 0 {
 		return nil
 	}
-	t := b.text().add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
+	t := b.statement().add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
 	return byID(t, "deliveries", missed).query(ctx, b.tx, func(rows row) error {
 		var ticket delivery.Ticket
 		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
@@ -291,7 +291,7 @@ func (b *batch) takeFresh(events map[string]webhook.Event) {
 func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(events)), func(id string) bool { return events[id].ID != "" })
 	return b.byDay(ctx, "events", webhook.EventPrefix, unknown, func(table string, ids []string) error {
-		t := b.text().add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
+		t := b.statement().add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
 		return b.lastRead(ctx, byID(t, table, ids), func(found row) error {
 			var e webhook.Event
 			err := found.Scan(eventFields(&e)...)
@@ -302,7 +302,7 @@ func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event)
 }
 
 func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEndpoint) error {
-	t := b.text().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
+	t := b.statement().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
 	return b.lastRead(ctx, in(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found row) error {
 		var id string
 		var e claimedEndpoint
@@ -313,7 +313,7 @@ func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEnd
 }
 
 func (b *batch) readSecrets(ctx context.Context, codes map[string][]delivery.SealedSecret) error {
-	t := b.text().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
+	t := b.statement().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
 	in(t, "partner_code", slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
 	return b.lastRead(ctx, t, func(found row) error {
 		var s partners.Secret

@@ -28,13 +28,13 @@ func placedFields(p *delivery.Placed) []any {
 }
 
 // selectPlaced begins a query of placed deliveries; $1 is false.
-func selectPlaced(where string, args ...any) *text {
-	t := &text{}
+func selectPlaced(where string, args ...any) *statement {
+	t := &statement{}
 	t.arg(false)
 	return t.add("SELECT "+placedColumns+placedFrom+" WHERE "+where, args...)
 }
 
-func (t *text) placed(ctx context.Context, q querier) (found []delivery.Placed, err error) {
+func (t *statement) placed(ctx context.Context, q querier) (found []delivery.Placed, err error) {
 	return collect(ctx, q, t, placedFields)
 }
 
@@ -59,7 +59,7 @@ func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]deliver
 
 // Attempts lists the attempts of one delivery by number.
 func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
-	t := new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
+	t := new(statement).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
 	return collect(ctx, l.read, t, attemptFields)
 }
 
@@ -80,7 +80,7 @@ func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []del
 
 // narrow adds the conditions of f but its bounds above, on deliveries d and
 // windows w.
-func (t *text) narrow(f delivery.Filter) {
+func (t *statement) narrow(f delivery.Filter) {
 	t.since("d.id", webhook.DeliveryPrefix, f.Since)
 	t.equal("d.partner_code", f.PartnerCode)
 	t.equal("d.endpoint_id", f.EndpointID)
@@ -106,7 +106,7 @@ func (t *text) narrow(f delivery.Filter) {
 
 // along adds what the index of f's state asks for, if there is one. An
 // endpoint has indexes of its own.
-func (t *text) along(f delivery.Filter) {
+func (t *statement) along(f delivery.Filter) {
 	for _, index := range stateIndexes {
 		if !slices.Contains(index.states, f.State) {
 			continue
@@ -133,7 +133,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 		}
 		return "", l.audited(ctx, about(by, id, ""), func(querier) error { return nil }) // it waits for one
 	}
-	err = l.alterWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
+	err = l.withLockedWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
 		newID = ""
 		w, err := b.window(d.EndpointID)
 		if err != nil {
@@ -232,7 +232,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 	if d.EndpointID != "" {
 		endpoints = []string{d.EndpointID}
 	}
-	return l.alterWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
+	return l.withLockedWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
 		d, err := b.delivery(ctx, id)
 		if err != nil {
 			return err
@@ -292,7 +292,7 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	t := list(new(text).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
+	t := list(new(statement).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
 	return collect(ctx, l.read, t, attemptFields)
 }
 
@@ -300,7 +300,7 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit int) (ids []string, err error) {
 	below := before("", soon(time.Time{}), webhook.DeliveryPrefix)
 	err = l.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
-		t := new(text).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
+		t := new(statement).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
 		ids, err = collect(ctx, l.read, t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), column[string])
 		return len(ids) == limit, err
 	})

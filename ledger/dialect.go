@@ -139,9 +139,9 @@ func (l *Ledger) openSQLite(dir string) error {
 // first reads the first waiting deliveries of lanes, in order, those due until
 // a time if there is one, and none of an id before from. PostgreSQL plans a LATERAL query once, but each part
 // of a UNION for each day; SQLite has no LATERAL.
-func (d dialect) first(lanes []lane, columns string, until time.Time, from string) *text {
+func (d dialect) first(lanes []lane, columns string, until time.Time, from string) *statement {
 	source := " FROM deliveries WHERE endpoint_id = %s AND lane = %s AND due_at IS NOT NULL%s ORDER BY due_at, sequence LIMIT %s"
-	t := d.text()
+	t := d.statement()
 	due := ""
 	if !until.IsZero() {
 		due = " AND due_at <= " + t.arg(micros(until))
@@ -164,9 +164,9 @@ func (d dialect) first(lanes []lane, columns string, until time.Time, from strin
 
 // newestEvents reads the newest event of each type, tests left out, among the
 // ids from … below.
-func (d dialect) newestEvents(types []webhook.Type, from, below string) *text {
+func (d dialect) newestEvents(types []webhook.Type, from, below string) *statement {
 	const newest = "SELECT webhook_type, created_at FROM events WHERE webhook_type = %s AND NOT test AND id >= %s AND id < %s ORDER BY id DESC LIMIT 1"
-	t := new(text)
+	t := new(statement)
 	from, below = t.arg(from), t.arg(below)
 	if d.driver == postgresDriver {
 		t.add("SELECT newest.* FROM ").table(len(types), func(i int) []any { return []any{string(types[i])} })
@@ -181,9 +181,9 @@ func (d dialect) newestEvents(types []webhook.Type, from, below string) *text {
 	return t
 }
 
-// text begins a statement of the delivery path, which comes again and again
+// statement begins a statement of the delivery path, which comes again and again
 // with other rows.
-func (d dialect) text() *text { return &text{arrays: d.driver == postgresDriver} }
+func (d dialect) statement() *statement { return &statement{arrays: d.driver == postgresDriver} }
 
 // inBatch runs do in one transaction of the delivery path, with its long
 // statements.

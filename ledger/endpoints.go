@@ -76,7 +76,7 @@ const adoptBatch = 500
 // see lineUp.
 func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
 	for more := true; more; {
-		err := l.alterWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
+		err := l.withLockedWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
 			more, err = b.adopt(ctx, e.ID)
 			return err
 		})
@@ -98,7 +98,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	}
 	var ids []string
 	var subjects []subject
-	t := new(text).add("SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '')")
+	t := new(statement).add("SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '')")
 	if err := b.toAdopt(ctx, t, e); err != nil {
 		return false, err
 	}
@@ -119,7 +119,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err := b.findBusy(ctx, subjects); err != nil {
 		return false, err
 	}
-	t = b.text().add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
+	t = b.statement().add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
 	t.table(len(ids), func(i int) []any {
 		lane := b.laneOfNext(subjects[i])
 		w.waits(lane, 1)
@@ -135,9 +135,9 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 
 // toAdopt adds the deliveries that e adopts: those without endpoint whose types
 // it takes, unless an older endpoint that takes them is still adopting.
-func (b *batch) toAdopt(ctx context.Context, t *text, e webhook.Endpoint) error {
+func (b *batch) toAdopt(ctx context.Context, t *statement, e webhook.Endpoint) error {
 	var before []webhook.Endpoint
-	older := new(text).add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	older := new(statement).add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.id < ? AND e.removed_at = 0`, e.PartnerCode, e.ID)
 	err := older.query(ctx, b.tx, func(rows row) error {
 		var o webhook.Endpoint
@@ -163,7 +163,7 @@ func (b *batch) toAdopt(ctx context.Context, t *text, e webhook.Endpoint) error 
 
 // adoptsMore reports whether e has more to adopt than one transaction takes.
 func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error) {
-	t := new(text).add("SELECT COUNT(*) FROM (SELECT 1")
+	t := new(statement).add("SELECT COUNT(*) FROM (SELECT 1")
 	if err := b.toAdopt(ctx, t, e); err != nil {
 		return false, err
 	}
@@ -176,7 +176,7 @@ func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error
 // AdoptHomeless carries on adoptions that came to no end, and looks for
 // deliveries without endpoint whose partner has one by now.
 func (l *Ledger) AdoptHomeless(ctx context.Context) error {
-	t := new(text).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	t := new(statement).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.removed_at = 0 AND e.id IN (SELECT endpoint_id FROM windows WHERE adopting UNION ALL SELECT o.id FROM
 		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) d JOIN endpoints o ON o.partner_code = d.partner_code)
 		ORDER BY e.id`)
@@ -201,7 +201,7 @@ func (l *Ledger) EndpointIn(ctx context.Context, s Scope, id string) (webhook.En
 }
 
 func selectEndpoint(ctx context.Context, q querier, s Scope, id string) (e webhook.Endpoint, err error) {
-	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	t := new(statement).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.id = ? AND e.removed_at = 0`, id).within(s, "e.partner_code")
 	err = t.query(ctx, q, func(rows row) error { return rows.Scan(endpointFields(&e)...) })
 	if err == nil && e.ID == "" {
@@ -215,7 +215,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 	if _, err := l.Partner(ctx, code); err != nil {
 		return nil, err
 	}
-	t := new(text).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	t := new(statement).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.removed_at = 0 ORDER BY e.id`, code)
 	return collect(ctx, l.read, t, endpointFields)
 }
@@ -233,7 +233,7 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 // is NotFound.
 func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
 	var newTypes bool
-	err = l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
+	err = l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
 			return err
@@ -306,7 +306,7 @@ func (l *Ledger) RemoveEndpoint(ctx context.Context, id string, by ...partners.A
 // RemoveEndpointIn is RemoveEndpoint within a scope; one that it does not hold
 // is NotFound.
 func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ...partners.AuditEntry) error {
-	err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
+	err := l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
 			return err
@@ -332,14 +332,14 @@ func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ..
 // CancelRemoved ends what still waits for endpoints that are gone.
 func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	for {
-		t := new(text).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id")
+		t := new(statement).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id")
 		ids, err := collect(ctx, l.read, t, column[string])
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		ended := 0
 		for _, id := range ids {
-			err := l.alterWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
+			err := l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 				w, err := b.window(id)
 				if err != nil {
 					return err
@@ -361,7 +361,7 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 // cancelWaiting ends up to adoptBatch deliveries that wait for a removed
 // endpoint and reports how many.
 func (b *batch) cancelWaiting(ctx context.Context, w *window) (int, error) {
-	return b.cancel(ctx, reasonRemoved, w.EndpointID, func(t *text) {
+	return b.cancel(ctx, reasonRemoved, w.EndpointID, func(t *statement) {
 		t.add("endpoint_id = ? AND id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?)",
 			w.EndpointID, w.EndpointID, adoptBatch)
 	})
@@ -369,8 +369,8 @@ func (b *batch) cancelWaiting(ctx context.Context, w *window) (int, error) {
 
 // cancel ends those waiting deliveries of one endpoint (or of none) that where
 // describes, under the window's lock, and reports how many.
-func (b *batch) cancel(ctx context.Context, reason, endpointID string, where func(*text)) (n int, err error) {
-	t := new(text).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
+func (b *batch) cancel(ctx context.Context, reason, endpointID string, where func(*statement)) (n int, err error) {
+	t := new(statement).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
 		reason, micros(b.now))
 	where(t)
 	err = t.add(" RETURNING lane, trigger, partner_code, subject").query(ctx, b.tx, func(rows row) error {
@@ -397,7 +397,7 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 
 // EndpointURLs lists the different URLs of all endpoints, at most limit.
 func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, err error) {
-	t := new(text).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit)
+	t := new(statement).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit)
 	return collect(ctx, l.read, t, column[string])
 }
 
@@ -412,7 +412,7 @@ type PartnerWindows struct {
 
 // PartnerWindows sums up the windows of all partners with endpoints.
 func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, err error) {
-	t := new(text).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
+	t := new(statement).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
 		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
 	err = t.query(ctx, l.read, func(rows row) error {

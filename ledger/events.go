@@ -29,7 +29,7 @@ func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err err
 
 // Events lists events, newest first, and the cursor of the next page.
 func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []webhook.Event, next string, err error) {
-	t := new(text).add("SELECT "+eventColumns+" FROM events WHERE id < ?", before(f.Cursor, f.Until, webhook.EventPrefix))
+	t := new(statement).add("SELECT "+eventColumns+" FROM events WHERE id < ?", before(f.Cursor, f.Until, webhook.EventPrefix))
 	t.since("id", webhook.EventPrefix, f.Since)
 	t.equal("partner_code", f.PartnerCode)
 	t.equal("webhook_type", string(f.Type))
@@ -56,14 +56,14 @@ func before(cursor string, until time.Time, prefix string) string {
 }
 
 // since adds a lower bound of ids by time.
-func (t *text) since(column, prefix string, at time.Time) {
+func (t *statement) since(column, prefix string, at time.Time) {
 	if !at.IsZero() {
 		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at))
 	}
 }
 
 // equal adds a condition unless value is empty.
-func (t *text) equal(column, value string) {
+func (t *statement) equal(column, value string) {
 	if value != "" {
 		t.add(" AND "+column+" = ?", value)
 	}

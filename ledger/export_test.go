@@ -68,7 +68,7 @@ func (l *Ledger) Settle() {
 
 // ChangeSlowly is a change that takes for as long as it is let.
 func (l *Ledger) ChangeSlowly(ctx context.Context) error {
-	return l.alterWindows(ctx, nil, func(ctx context.Context, b *batch) error {
+	return l.withLockedWindows(ctx, nil, func(ctx context.Context, b *batch) error {
 		<-ctx.Done()
 		_, err := b.tx.ExecContext(ctx, "UPDATE partners SET name = ''")
 		return err
@@ -109,7 +109,7 @@ func (l *Ledger) WriterAwaited() bool { return l.write.Stats().WaitCount > 0 }
 // WithWindow runs do, in a transaction of the delivery path, with a window
 // locked. kill ends the transaction's connection, as an administrator would.
 func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx context.Context, kill func(context.Context))) error {
-	return l.alterWindows(ctx, []string{endpointID}, func(ctx context.Context, b *batch) error {
+	return l.withLockedWindows(ctx, []string{endpointID}, func(ctx context.Context, b *batch) error {
 		var failed error
 		do(ctx, func(ctx context.Context) {
 			_, failed = b.tx.ExecContext(ctx, "SELECT pg_terminate_backend(pg_backend_pid())")

@@ -46,7 +46,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	sorted := slices.SortedFunc(maps.Keys(b.facts), func(x, y fact) int {
 		return cmp.Or(cmp.Compare(x.partner, y.partner), cmp.Compare(x.name, y.name))
 	})
-	t := b.text().add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
+	t := b.statement().add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
 	t.values(len(sorted), func(i int) []any {
 		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.slot % rollupSlots, b.facts[sorted[i]]}
 	})
@@ -58,7 +58,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 		all[f.name] += n
 	}
 	names := slices.Sorted(maps.Keys(all))
-	t = b.text().add("INSERT INTO rollups_all (hour, fact, slot, n) ")
+	t = b.statement().add("INSERT INTO rollups_all (hour, fact, slot, n) ")
 	t.values(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.slot, all[names[i]]} })
 	return b.later(ctx, t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
 }

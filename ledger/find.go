@@ -81,7 +81,7 @@ func (l *Ledger) Find(ctx context.Context, s Scope, what string) (hits []Hit, er
 		return nil, nil
 	}
 	if begin, cut := strings.CutSuffix(what, "*"); cut {
-		t := new(text).add("SELECT code, code, name, created_at FROM partners WHERE code >= ? AND code < ?", begin, begin+"\U0010FFFF").within(s, "code")
+		t := new(statement).add("SELECT code, code, name, created_at FROM partners WHERE code >= ? AND code < ?", begin, begin+"\U0010FFFF").within(s, "code")
 		return l.hits(ctx, HitPartner, t.add(" ORDER BY code LIMIT ?", MaxHits), nil)
 	}
 	prefix := idPrefix(what)
@@ -92,7 +92,7 @@ func (l *Ledger) Find(ctx context.Context, s Scope, what string) (hits []Hit, er
 		if f.prefix != prefix {
 			continue
 		}
-		t := new(text).add(f.query, what).within(s, f.column)
+		t := new(statement).add(f.query, what).within(s, f.column)
 		if hits, err = l.hits(ctx, f.kind, t.add(f.order+" LIMIT ?", hitsEach), hits); err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func idPrefix(what string) string {
 }
 
 // hits adds what t finds to hits, each thing of a partner once.
-func (l *Ledger) hits(ctx context.Context, kind HitKind, t *text, hits []Hit) ([]Hit, error) {
+func (l *Ledger) hits(ctx context.Context, kind HitKind, t *statement, hits []Hit) ([]Hit, error) {
 	err := t.query(ctx, l.read, func(rows row) error {
 		h := Hit{Kind: kind}
 		if err := rows.Scan(&h.ID, &h.PartnerCode, &h.Label, timeColumn{&h.At}); err != nil {

@@ -129,7 +129,7 @@ type funnelEvent struct {
 
 // funnelEvents lists the partner's newest FunnelSample events, newest first.
 func (l *Ledger) funnelEvents(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
-	t := new(text).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
+	t := new(statement).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
 		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
 	return collect(ctx, l.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
 		return []any{&e.id, timeColumn{&e.createdAt}, &e.filtered}
@@ -149,7 +149,7 @@ type funnelDelivery struct {
 // funnelDeliveries lists the partner's newest FunnelSample deliveries of every
 // trigger, newest first.
 func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
-	t := new(text).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
+	t := new(statement).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
 	found, err = collect(ctx, l.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
 		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took}}
@@ -166,7 +166,7 @@ const certificateAttempts = 20
 func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string) (at time.Time, err error) {
 	ids, err := l.newestOf(ctx, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
 	if err == nil && len(ids) > 0 {
-		t := list(new(text).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
+		t := list(new(statement).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
 		err = t.add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
 			query(ctx, l.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
 	}
@@ -191,15 +191,15 @@ func (l *Ledger) RecentChanges(ctx context.Context, limit int) ([]partners.Audit
 }
 
 // auditOf selects the entries of groups of acts, but tests.
-func auditOf(groups []string) *text {
-	t := new(text).add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
+func auditOf(groups []string) *statement {
+	t := new(statement).add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
 	for i, group := range groups {
 		t.add([]string{" AND (", " OR "}[min(i, 1)]+"SUBSTR(action, 1, ?) = ?", len(group), group)
 	}
 	return t.add(")")
 }
 
-func (l *Ledger) changes(ctx context.Context, t *text, limit int) ([]partners.AuditEntry, error) {
+func (l *Ledger) changes(ctx context.Context, t *statement, limit int) ([]partners.AuditEntry, error) {
 	found, err := t.add(" ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.read)
 	return found, err
 }

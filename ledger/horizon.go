@@ -100,7 +100,7 @@ func (l *Ledger) nearFirst(prefix, below string, read func(from string) (enough 
 
 // madeFor adds the condition that column, the id of something that was made
 // after the event, is not older than it. Only days are told apart by it.
-func (l *Ledger) madeFor(t *text, column, prefix, eventID string) *text {
+func (l *Ledger) madeFor(t *statement, column, prefix, eventID string) *statement {
 	if at := webhook.IDTime(webhook.EventPrefix, eventID); !l.Embedded() && !at.IsZero() {
 		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at.Add(-horizonLess)))
 	}

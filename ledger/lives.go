@@ -43,7 +43,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 	end := now.Add(partners.KeyOverlap)
 	type change struct{ code, was, is any }
 	var changes []change
-	err := new(text).add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").query(ctx, l.read, func(rows row) error {
+	err := new(statement).add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").query(ctx, l.read, func(rows row) error {
 		var code string
 		var stored []byte
 		if err := rows.Scan(&code, &stored); err != nil {

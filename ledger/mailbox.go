@@ -20,7 +20,7 @@ func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
 
 // Letters implements partners.MailboxStore.
 func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found []partners.KeptLetter, next string, err error) {
-	t := new(text).add("SELECT id, partner_code, email, lang, sealed_code, created_at FROM mailbox")
+	t := new(statement).add("SELECT id, partner_code, email, lang, sealed_code, created_at FROM mailbox")
 	if cursor != "" {
 		t.add(" WHERE id < ?", cursor)
 	}

@@ -62,7 +62,7 @@ type SigningKey struct {
 
 // SigningKeys lists the gateway's keys, newest first.
 func (l *Ledger) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	t := new(text).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id")
+	t := new(statement).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id")
 	return collect(ctx, l.read, t, func(k *SigningKey) []any {
 		return []any{&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt}}
 	})

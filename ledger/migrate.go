@@ -231,7 +231,7 @@ func (l *Ledger) tables(ctx context.Context) (map[string]bool, error) {
 		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 	}
 	tables := map[string]bool{}
-	err := new(text).add(query).query(ctx, l.read, func(rows row) error {
+	err := new(statement).add(query).query(ctx, l.read, func(rows row) error {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return err
@@ -249,7 +249,7 @@ func (l *Ledger) migrated(ctx context.Context) (map[int64]time.Time, error) {
 		return nil, err
 	}
 	versions := map[int64]time.Time{}
-	err = new(text).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, l.read, func(rows row) error {
+	err = new(statement).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, l.read, func(rows row) error {
 		var version int64
 		var at time.Time
 		if err := rows.Scan(&version, &at); err != nil {

@@ -37,7 +37,7 @@ func (l *Ledger) OpenConflicts(ctx context.Context) ([]orders.Conflict, error) {
 
 // conflicts lists the conflicts that a condition holds for, the oldest first.
 func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (found []orders.Conflict, err error) {
-	t := new(text).add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
+	t := new(statement).add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
 		c.paid_amount, c.tx_hash, c.settled_at, c.settled_by, c.settlement
 		FROM order_conflicts c JOIN orders o ON o.id = c.order_id WHERE `+where, args...).add(" ORDER BY c.at, c.to_status LIMIT ?", maxConflicts)
 	err = t.query(ctx, l.read, func(rows row) error {
@@ -58,7 +58,7 @@ func (l *Ledger) SettleOrder(ctx context.Context, id, who, settlement string, by
 		return err
 	}
 	return l.audited(ctx, about(by, id, settlement), func(tx querier) error {
-		t := new(text).add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
+		t := new(statement).add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
 			micros(time.Now()), who, settlement, id)
 		n, err := t.exec(ctx, tx)
 		if err != nil {

@@ -23,7 +23,7 @@ func (l *Ledger) OrderCounts(ctx context.Context) (map[orders.Status]int64, erro
 			open = append(open, string(s))
 		}
 	}
-	t := new(text).add("SELECT status, COUNT(*) FROM orders WHERE status IN ")
+	t := new(statement).add("SELECT status, COUNT(*) FROM orders WHERE status IN ")
 	list(t, open).add(" GROUP BY status UNION ALL SELECT SUBSTR(fact, ?), CAST(SUM(n) AS BIGINT) FROM rollups_all WHERE fact IN ", len(factOrder)+1)
 	list(t, final).add(" GROUP BY fact")
 	err := t.query(ctx, l.read, func(rows row) error {

@@ -116,7 +116,7 @@ func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, e
 // dueOrders lists orders that have run out unpaid at now, longest first; only
 // id and ExpiresAt are set.
 func (l *Ledger) dueOrders(ctx context.Context, now time.Time, after orders.Order) (due []orders.Order, err error) {
-	t := new(text).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
+	t := new(statement).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
 		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
 		micros(now), micros(after.ExpiresAt), after.ID, expireStep)
 	return collect(ctx, l.read, t, func(o *orders.Order) []any { return []any{&o.ID, timeColumn{&o.ExpiresAt}} })
@@ -170,7 +170,7 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	}
 	ids := slices.Sorted(maps.Keys(have))
 	clear(have)
-	t := new(text).add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
+	t := new(statement).add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
 	list(t, ids).add(" ORDER BY id" + b.ledger.forUpdate)
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var o orders.Order

@@ -38,7 +38,7 @@ func orderValues(o orders.Order) []any {
 // the two were not asked for alike, an error with the key DUPLICATE_ORDER
 // ("Idempotent create" of the interface decisions). created tells which.
 func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error) {
-	t := new(text).add("INSERT INTO orders (" + orderColumns + ") ")
+	t := new(statement).add("INSERT INTO orders (" + orderColumns + ") ")
 	t.values(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
 	if _, err := t.exec(ctx, l.write); err != nil {
 		return o, false, fmt.Errorf("insert order %s: %w", o.ID, err)
@@ -115,7 +115,7 @@ func (l *Ledger) findOrder(ctx context.Context, q querier, where string, args ..
 
 // Orders lists orders, newest first, and the cursor of the next page.
 func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Order, next string, err error) {
-	t := new(text).add("SELECT "+orderColumns+" FROM orders WHERE id < ?", before(f.Cursor, f.Until, webhook.OrderPrefix))
+	t := new(statement).add("SELECT "+orderColumns+" FROM orders WHERE id < ?", before(f.Cursor, f.Until, webhook.OrderPrefix))
 	t.since("id", webhook.OrderPrefix, f.Since)
 	t.equal("partner_code", f.PartnerCode)
 	t.equal("status", string(f.Status))
@@ -133,7 +133,7 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 // OrderChanges is the history of an order's status, oldest first, with the
 // changes that were refused and are kept.
 func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
-	t := new(text).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
+	t := new(statement).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
 		WHERE order_id = ? ORDER BY sequence`, orderID)
 	found, err = collect(ctx, l.read, t, func(c *orders.Change) []any {
 		return []any{&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, timeColumn{&c.At}}

@@ -141,7 +141,7 @@ func (b *batch) byDay(ctx context.Context, table, prefix string, ids []string, d
 }
 
 // byID appends what finds the rows of ids in table, see byDay.
-func byID(t *text, table string, ids []string) *text {
+func byID(t *statement, table string, ids []string) *statement {
 	if t.arrays && !strings.Contains(table, "_") { // a whole table: of all days, only theirs
 		t.add("id >= ? AND id <= ? AND ", ids[0], ids[len(ids)-1])
 	}
@@ -149,7 +149,7 @@ func byID(t *text, table string, ids []string) *text {
 }
 
 // joinID is byID for a statement that joins the ids as v.column1.
-func joinID(t *text, table string, ids []string) *text {
+func joinID(t *statement, table string, ids []string) *statement {
 	t.add("id = v.column1")
 	if !t.arrays {
 		return t
@@ -167,7 +167,7 @@ func (b *batch) dayOf(ctx context.Context, table, prefix, id string) (string, er
 	known, asked := b.ledger.days.knows(name)
 	if !known && !asked {
 		have := map[string]bool{}
-		err := new(text).add("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass)").
+		err := new(statement).add("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass)").
 			query(ctx, b.tx, func(rows row) error {
 				var name string
 				err := rows.Scan(&name)

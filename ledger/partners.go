@@ -54,7 +54,7 @@ func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, er
 
 // Partners lists partners by code, after the code in cursor.
 func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found []partners.Partner, next string, err error) {
-	t := new(text).add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
+	t := new(statement).add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
 	err = t.query(ctx, l.read, func(rows row) error {
 		p, err := scanPartner(rows.Scan)
 		found = append(found, p)
@@ -87,12 +87,12 @@ func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*pa
 var errNewEndpoint = &webhook.Error{Kind: webhook.KindConflict, Message: "the partner has a new endpoint: try again"}
 
 func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err error) {
-	t := new(text).add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
+	t := new(statement).add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
 	return collect(ctx, q, t, column[string])
 }
 
 func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error, by []partners.AuditEntry) (p partners.Partner, err error) {
-	err = l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
+	err = l.withLockedWindows(ctx, ids, func(ctx context.Context, b *batch) error {
 		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forChange, code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
@@ -175,7 +175,7 @@ func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, e
 }
 
 func secretsOf(ctx context.Context, q querier, code string) (found []partners.Secret, err error) {
-	t := new(text).add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
+	t := new(statement).add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
 	return collect(ctx, q, t, secretFields)
 }
 

@@ -79,7 +79,7 @@ func (p *pipeline) begin(ctx context.Context, limits string) error {
 
 // prepare has the server learn a statement if the session prepares and it has
 // one text, whatever its rows are.
-func (p *pipeline) prepare(ctx context.Context, t *text) error {
+func (p *pipeline) prepare(ctx context.Context, t *statement) error {
 	if p.prepared == nil || !t.arrays {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (p *pipeline) rollback() {
 }
 
 // later adds a statement to what the next one takes along.
-func (p *pipeline) later(ctx context.Context, t *text) error {
+func (p *pipeline) later(ctx context.Context, t *statement) error {
 	if err := p.prepare(ctx, t); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (p *pipeline) later(ctx context.Context, t *text) error {
 }
 
 // laterChanges is later for a statement that must change n rows.
-func (p *pipeline) laterChanges(ctx context.Context, t *text, n int) error {
+func (p *pipeline) laterChanges(ctx context.Context, t *statement, n int) error {
 	if err := p.prepare(ctx, t); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (p *pipeline) laterChanges(ctx context.Context, t *text, n int) error {
 }
 
 // laterRead is later for a statement that finds rows.
-func (p *pipeline) laterRead(ctx context.Context, t *text, scan func(row) error) error {
+func (p *pipeline) laterRead(ctx context.Context, t *statement, scan func(row) error) error {
 	if err := p.prepare(ctx, t); err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (r oneRow) Scan(to ...any) error {
 
 // later runs a statement whose outcome nothing in the batch depends on, at the
 // latest with the commit.
-func (b *batch) later(ctx context.Context, t *text) error {
+func (b *batch) later(ctx context.Context, t *statement) error {
 	if p, ok := b.tx.(*pipeline); ok {
 		return p.later(ctx, t)
 	}
@@ -340,7 +340,7 @@ func (b *batch) later(ctx context.Context, t *text) error {
 }
 
 // laterChanges is later for a statement that must change n rows.
-func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
+func (b *batch) laterChanges(ctx context.Context, t *statement, n int) error {
 	if p, ok := b.tx.(*pipeline); ok {
 		return p.laterChanges(ctx, t, n)
 	}
@@ -353,7 +353,7 @@ func (b *batch) laterChanges(ctx context.Context, t *text, n int) error {
 
 // laterRead calls scan for every row that t finds, at the latest at the next
 // readNow.
-func (b *batch) laterRead(ctx context.Context, t *text, scan func(row) error) error {
+func (b *batch) laterRead(ctx context.Context, t *statement, scan func(row) error) error {
 	if p, ok := b.tx.(*pipeline); ok {
 		p.judged = true
 		return p.laterRead(ctx, t, scan)
@@ -363,7 +363,7 @@ func (b *batch) laterRead(ctx context.Context, t *text, scan func(row) error) er
 
 // lastRead is laterRead for what nothing in the batch depends on: it may be read
 // with the commit. An error of scan then fails what is committed.
-func (b *batch) lastRead(ctx context.Context, t *text, scan func(row) error) error {
+func (b *batch) lastRead(ctx context.Context, t *statement, scan func(row) error) error {
 	if p, ok := b.tx.(*pipeline); ok {
 		return p.laterRead(ctx, t, scan)
 	}

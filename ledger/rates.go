@@ -46,7 +46,7 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 
 // Rates lists every rate by its cryptocurrency.
 func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
-	t := new(text).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
+	t := new(statement).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
 	return collect(ctx, l.read, t, rateFields)
 }
 

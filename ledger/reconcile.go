@@ -20,14 +20,14 @@ import (
 // without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	now := time.Now() // what a gate holds back is not looked at before it opens: there is no room
-	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
+	t := new(statement).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
 		micros(now.Add(lookAhead)))
 	t.add(" AND (wake_at <= ? OR rate_every = 0 AND breaker = 'closed' AND not_before <= ?) ORDER BY wake_at LIMIT ?", micros(now), micros(now), limit)
 	ids, err := collect(ctx, l.write, t, column[string])
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return len(ids), l.alterWindows(ctx, ids, func(ctx context.Context, b *batch) error {
+	return len(ids), l.withLockedWindows(ctx, ids, func(ctx context.Context, b *batch) error {
 		for _, id := range ids {
 			w, err := b.window(id)
 			if err != nil {
@@ -47,7 +47,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 // Queued lists at most limit deliveries that are queued, longest first: those
 // behind one of them, or all.
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
-	q := new(text).add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
+	q := new(statement).add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
 		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
 	err = q.query(ctx, l.write, func(rows row) error {
 		var d delivery.Queued
@@ -87,7 +87,7 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (again []d
 // requeue takes those of group, sorted by delivery, that are still current.
 func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []delivery.Ticket, err error) {
 	now := micros(time.Now())
-	t := new(text).add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
+	t := new(statement).add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
 	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
 		RETURNING id, generation, endpoint_id, partner_code, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
@@ -127,8 +127,8 @@ func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
 	return err
 }
 
-// Farewell ends a worker's lease at once.
-func (l *Ledger) Farewell(ctx context.Context, workerID string) error {
+// Deregister ends a worker's lease at once.
+func (l *Ledger) Deregister(ctx context.Context, workerID string) error {
 	_, err := l.write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
 	return err
 }
@@ -147,7 +147,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 	if err != nil || len(dead) == 0 {
 		return nil, err
 	}
-	which := in(new(text).add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.clock+" - ?) AND ",
+	which := in(new(statement).add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.clock+" - ?) AND ",
 		workerID, delivery.LeaseTime.Microseconds()), "worker_id", dead)
 	return l.inFlight(ctx, limit, which)
 }
@@ -156,7 +156,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 // something and were not heard of. Mostly there are none, and to plan one
 // statement for both questions takes PostgreSQL ten times as long.
 func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []string, err error) {
-	read := func(t *text, found map[string]bool) error {
+	read := func(t *statement, found map[string]bool) error {
 		return t.query(ctx, l.write, func(rows row) error {
 			var id string
 			err := rows.Scan(&id)
@@ -165,9 +165,9 @@ func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []strin
 		})
 	}
 	sending, alive := map[string]bool{}, map[string]bool{}
-	err = read(new(text).add("SELECT DISTINCT worker_id FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND worker_id <> ?", workerID), sending)
+	err = read(new(statement).add("SELECT DISTINCT worker_id FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND worker_id <> ?", workerID), sending)
 	if err == nil && len(sending) > 0 { // afterwards: whoever began meanwhile is alive
-		err = read(new(text).add("SELECT id FROM workers WHERE seen_at > "+l.clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
+		err = read(new(statement).add("SELECT id FROM workers WHERE seen_at > "+l.clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
 	}
 	for id := range sending {
 		if !alive[id] {
@@ -181,12 +181,12 @@ func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []strin
 // Claimed lists deliveries that workerID is sending and claimed before a time,
 // or by a clock that was ahead.
 func (l *Ledger) Claimed(ctx context.Context, workerID string, before time.Time, limit int) ([]delivery.InFlight, error) {
-	return l.inFlight(ctx, limit, new(text).add("worker_id = ? AND (claimed_at < ? OR claimed_at > ?)", workerID, micros(before), micros(time.Now().Add(webhook.ClockTolerance))))
+	return l.inFlight(ctx, limit, new(statement).add("worker_id = ? AND (claimed_at < ? OR claimed_at > ?)", workerID, micros(before), micros(time.Now().Add(webhook.ClockTolerance))))
 }
 
 // inFlight lists deliveries that are being sent, those queued longest first.
-func (l *Ledger) inFlight(ctx context.Context, limit int, which *text) (found []delivery.InFlight, err error) {
-	t := &text{args: which.args}
+func (l *Ledger) inFlight(ctx context.Context, limit int, which *statement) (found []delivery.InFlight, err error) {
+	t := &statement{args: which.args}
 	t.add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
 		add(which.String()).add(" ORDER BY queued_at, id LIMIT ?", limit)
 	err = t.query(ctx, l.write, func(rows row) error {
@@ -202,7 +202,7 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *text) (found []
 // QueueEpoch is the epoch of a queue shard that all queued deliveries are
 // known to be in; empty at first.
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
-	err = new(text).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
+	err = new(statement).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
 		query(ctx, l.write, func(rows row) error { return rows.Scan(&epoch) })
 	return epoch, err
 }

@@ -63,10 +63,10 @@ func TestWhatDeadWorkersWereSendingIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "after a sign of life", abandoned(), "wrk_unheard ")
-		if err := b.Farewell(t.Context(), "wrk_alive"); err != nil {
+		if err := b.Deregister(t.Context(), "wrk_alive"); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "after a farewell", abandoned(), "wrk_alive wrk_unheard ")
+		same(t, "after it deregistered", abandoned(), "wrk_alive wrk_unheard ")
 		if err := b.EndLeases(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func (r *reconciliation) open(prefix string) (refs []string) {
 // with its reference and its partner's code first.
 func (r *reconciliation) each(ctx context.Context, values []string, query, after string, scan func(row) error) error {
 	for group := range slices.Chunk(values, statementRows) {
-		if err := list(new(text).add(query), group).add(after).query(ctx, r.ledger.read, scan); err != nil {
+		if err := list(new(statement).add(query), group).add(after).query(ctx, r.ledger.read, scan); err != nil {
 			return err
 		}
 	}
@@ -305,7 +305,7 @@ func (r *reconciliation) findForgotten(ctx context.Context) error {
 		types[i] = string(t)
 	}
 	for group := range slices.Chunk(left, statementRows) {
-		t := new(text).add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
+		t := new(statement).add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
 		err := list(list(t, types).add(" AND object_id IN "), group).query(ctx, r.ledger.read, func(rows row) error {
 			var ref string
 			var a Reconciled

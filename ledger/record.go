@@ -77,7 +77,7 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 func (b *batch) moveSome(ctx context.Context, table string, ids []string, results map[string]*recordOp) error {
 	// In flight when its endpoint went: no retry. The windows are locked by the
 	// statement before this one, whose rows nobody has read yet.
-	t := b.text().add("UPDATE "+table+` AS d SET state = CASE WHEN v.gone THEN 'cancelled' ELSE v.column3 END,
+	t := b.statement().add("UPDATE "+table+` AS d SET state = CASE WHEN v.gone THEN 'cancelled' ELSE v.column3 END,
 		due_at = CASE WHEN v.gone THEN NULL ELSE NULLIF(v.column4, -1) END, finished_at = CASE WHEN v.gone THEN ? ELSE v.column5 END,
 		reason = CASE WHEN v.gone THEN ? ELSE v.column6 END, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
@@ -233,7 +233,7 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 }
 
 func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attempt) error {
-	t := b.text().add("INSERT INTO attempts (" + attemptColumns + ") ")
+	t := b.statement().add("INSERT INTO attempts (" + attemptColumns + ") ")
 	t.values(len(counted), func(i int) []any {
 		a := counted[i]
 		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), micros(a.StartedAt), a.Phases.DNS.Microseconds(),

@@ -22,7 +22,7 @@ func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) e
 		return nil
 	}
 	now := time.Now()
-	t := new(text).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) ")
+	t := new(statement).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) ")
 	t.values(len(refusals), func(i int) []any {
 		r := refusals[i]
 		if r.ID == "" {
@@ -89,7 +89,7 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 		found, err = l.acceptedEvents(ctx, q)
 	}
 	if err == nil && (wants(delivery.Duplicate) || wants(delivery.Refused)) {
-		t := q.narrow(new(text).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
+		t := q.narrow(new(statement).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
 		t.equal("reference", q.Reference)
 		among(t, "result", q.Results)
 		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows row) error {
@@ -113,7 +113,7 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 func (l *Ledger) acceptedEvents(ctx context.Context, q EventQuery) (found []SentEvent, err error) {
 	err = l.nearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
 		found = nil
-		t := q.narrow(new(text).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
+		t := q.narrow(new(statement).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
 		t.equal("object_id", q.Reference)
 		err = t.add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).query(ctx, l.read, func(rows row) error {
 			e := SentEvent{Result: delivery.Accepted}
@@ -137,7 +137,7 @@ func (q EventQuery) below(prefix string) string {
 }
 
 // narrow adds the conditions that events and refusals share.
-func (q EventQuery) narrow(t *text, prefix string) *text {
+func (q EventQuery) narrow(t *statement, prefix string) *statement {
 	t.add(" WHERE id < ?", q.below(prefix))
 	t.since("id", prefix, q.Since)
 	t.within(q.Scope, "partner_code")
@@ -158,7 +158,7 @@ func (l *Ledger) SeenEvent(ctx context.Context, s Scope, id string) (e webhook.E
 // EventIn returns one event of the scope; NotFound also for an event that the
 // scope does not hold.
 func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Event, err error) {
-	err = new(text).add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).within(s, "partner_code").
+	err = new(statement).add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).within(s, "partner_code").
 		query(ctx, l.read, func(rows row) error { return rows.Scan(eventFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("event", id)
@@ -170,7 +170,7 @@ func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Eve
 // NotFound also for a delivery that the scope does not hold.
 func (l *Ledger) SeenDelivery(ctx context.Context, s Scope, id string) (FoundDelivery, error) {
 	q := DeliveryQuery{Scope: s, Limit: 1}
-	found, err := l.follow(ctx, q, path{along: func(t *text) { t.add(" AND d.id = ?", id) }}, "")
+	found, err := l.follow(ctx, q, path{along: func(t *statement) { t.add(" AND d.id = ?", id) }}, "")
 	if err == nil && len(found) == 0 {
 		return FoundDelivery{}, webhook.NotFound("delivery", id)
 	}

@@ -47,7 +47,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 	position := 0
 	for page := range slices.Chunk(all, replayPage) {
 		err := l.inTx(ctx, func(tx querier) error {
-			t := new(text).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
+			t := new(statement).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
 			t.values(len(page), func(i int) []any {
 				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", page[i].outcome, 0, ""}
 			})
@@ -86,7 +86,7 @@ func (l *Ledger) Replay(ctx context.Context, id string) (r delivery.Replay, err 
 // ReplayIn is Replay of what was started in the scope: an operator sees all,
 // a partner's people see their own.
 func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.Replay, err error) {
-	t := new(text).add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).within(s, "partner_code")
+	t := new(statement).add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).within(s, "partner_code")
 	r, err = scanReplay(l.read.QueryRowContext(ctx, t.String(), t.args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, webhook.NotFound("replay", id)
@@ -101,7 +101,7 @@ func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.R
 // replayProgress counts a replay's items: those that have ended by what is
 // copied into them, the others by their deliveries.
 func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.ReplayProgress, err error) {
-	t := new(text).add(`SELECT at, sent, answered, CASE WHEN at IN ('failing', 'failed', 'unsent') THEN class ELSE '' END AS class, COUNT(*) FROM (
+	t := new(statement).add(`SELECT at, sent, answered, CASE WHEN at IN ('failing', 'failed', 'unsent') THEN class ELSE '' END AS class, COUNT(*) FROM (
 		SELECT CASE WHEN i.outcome <> 'admitted' THEN i.outcome
 				WHEN d.state = 'delivered' THEN 'delivered'
 				WHEN d.finished_at > 0 THEN CASE WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END
@@ -169,7 +169,7 @@ func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found [
 
 // ReplaysIn is Replays of what was started in the scope.
 func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
-	t := new(text).add("SELECT "+replayColumns+" FROM replays WHERE id < ?", before(cursor, time.Time{}, webhook.ReplayPrefix)).within(s, "partner_code")
+	t := new(statement).add("SELECT "+replayColumns+" FROM replays WHERE id < ?", before(cursor, time.Time{}, webhook.ReplayPrefix)).within(s, "partner_code")
 	t.add(" ORDER BY id DESC LIMIT ?", limit+1)
 	err = t.query(ctx, l.read, func(rows row) error {
 		r, err := scanReplay(rows.Scan)
@@ -199,7 +199,7 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 	if to == delivery.ReplayCancelled {
 		finished = micros(time.Now())
 	}
-	t := new(text).add(`UPDATE replays SET state = ?, note = '', finished_at = ?, judge_after = CASE WHEN state = 'stopped'
+	t := new(statement).add(`UPDATE replays SET state = ?, note = '', finished_at = ?, judge_after = CASE WHEN state = 'stopped'
 		THEN COALESCE((SELECT MAX(new_id) FROM replay_items WHERE replay_id = replays.id AND new_id <> ''), '') ELSE judge_after END
 		WHERE id = ? AND state IN `, string(to), finished, id)
 	list(t, from)

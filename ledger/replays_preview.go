@@ -20,7 +20,7 @@ const (
 
 // replayable adds the deliveries of f that can be sent again and were made
 // after the delivery with the id after.
-func (t *text) replayable(f delivery.Filter, after string) *text {
+func (t *statement) replayable(f delivery.Filter, after string) *statement {
 	t.add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
 		before("", f.Until, webhook.DeliveryPrefix), after)
 	t.narrow(f)
@@ -50,7 +50,7 @@ func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter
 
 // previewGroups groups the newest deliveries.
 func (l *Ledger) previewGroups(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
-	t := new(text).add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
+	t := new(statement).add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
 	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
 	return t.query(ctx, l.read, func(rows row) error {
 		var g delivery.ReplayGroup
@@ -71,7 +71,7 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 	}
 	limited, cancel := context.WithTimeout(ctx, previewBudget)
 	defer cancel()
-	t := new(text).add("SELECT COUNT(*) FROM (SELECT d.id").replayable(f, "").add(" LIMIT ?) AS found", delivery.MaxReplay+1)
+	t := new(statement).add("SELECT COUNT(*) FROM (SELECT d.id").replayable(f, "").add(" LIMIT ?) AS found", delivery.MaxReplay+1)
 	var n int
 	err := l.read.QueryRowContext(limited, t.String(), t.args...).Scan(&n)
 	switch {
@@ -90,7 +90,7 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 // previewWarnings looks at the newest deliveries. The endpoint is hidden from
 // the planner: SQLite would read all of an endpoint for each, not the few of an event.
 func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
-	t := new(text).add(`SELECT COUNT(*),
+	t := new(statement).add(`SELECT COUNT(*),
 		COALESCE(SUM(CASE WHEN d.state = 'delivered' OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
 			AND o.endpoint_id || '' = d.endpoint_id AND o.state = 'delivered') THEN 1 END), 0),
 		COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
@@ -107,7 +107,7 @@ func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *deli
 
 // previewSample reads the newest deliveries.
 func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) (err error) {
-	t := new(text).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
+	t := new(statement).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
 	ids, err := collect(ctx, l.read, t, column[string])
 	if err != nil || len(ids) == 0 {
 		return err
@@ -128,7 +128,7 @@ func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter, most int
 	newest := map[[2]string]int{} // of each event and endpoint, in all
 	for {
 		n := 0
-		t := new(text).add("SELECT d.id, d.endpoint_id, d.event_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
+		t := new(statement).add("SELECT d.id, d.endpoint_id, d.event_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
 		err := t.query(ctx, l.read, func(rows row) error {
 			var d listed
 			var event string

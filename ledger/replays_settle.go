@@ -25,7 +25,7 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	newest := ` FROM (SELECT new_id, outcome FROM replay_items WHERE replay_id = r.id AND new_id <> '' AND new_id > r.judge_after
 		ORDER BY new_id DESC LIMIT ?) AS n LEFT JOIN deliveries d ON d.id = n.new_id WHERE `
 	failing := map[string]string{}
-	t := new(text).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
+	t := new(statement).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
 		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome NOT IN ('', 'unknown') AND d.state <> 'delivered') "+
 		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
 	err := t.query(ctx, l.read, func(rows row) error {
@@ -70,15 +70,15 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 		to = before("", time.Time{}, webhook.DeliveryPrefix)
 	}
 	for {
-		t := new(text).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
+		t := new(statement).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
 			d.last_class, d.last_status FROM replay_items i JOIN deliveries d ON d.id = i.new_id
 			WHERE i.outcome = 'admitted' AND i.new_id >= ? AND i.new_id < ? AND d.finished_at > 0 ORDER BY i.new_id LIMIT ?`, from, to, settleRows)
 		ended, err := collect(ctx, l.read, t, func(s *settled) []any { return []any{&s.newID, &s.outcome, &s.class, &s.status} })
 		if err != nil || len(ended) == 0 {
 			return err
 		}
-		err = l.alterWindows(ctx, nil, func(ctx context.Context, b *batch) error {
-			t := new(text).add("UPDATE replay_items SET outcome = v.column2, last_class = v.column3, last_status = v.column4 FROM ")
+		err = l.withLockedWindows(ctx, nil, func(ctx context.Context, b *batch) error {
+			t := new(statement).add("UPDATE replay_items SET outcome = v.column2, last_class = v.column3, last_status = v.column4 FROM ")
 			t.table(len(ended), func(i int) []any { return []any{ended[i].newID, ended[i].outcome, ended[i].class, ended[i].status} })
 			_, err := t.add(" WHERE outcome = 'admitted' AND new_id = v.column1").exec(ctx, b.tx)
 			return err

@@ -34,7 +34,7 @@ func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err er
 }
 
 func (l *Ledger) runningReplays(ctx context.Context) (ids []string, err error) {
-	return collect(ctx, l.read, new(text).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), column[string])
+	return collect(ctx, l.read, new(statement).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), column[string])
 }
 
 // stepReplay admits what rate and windows allow of one replay.
@@ -51,7 +51,7 @@ func (l *Ledger) stepReplay(ctx context.Context, id string, admitted, skipped *i
 			return nil
 		}
 		var step stepped
-		err = l.alterWindows(ctx, endpoints, func(ctx context.Context, b *batch) (err error) {
+		err = l.withLockedWindows(ctx, endpoints, func(ctx context.Context, b *batch) (err error) {
 			step, err = b.stepReplay(ctx, id, endpoints)
 			return err
 		})
@@ -70,7 +70,7 @@ func (l *Ledger) stepReplay(ctx context.Context, id string, admitted, skipped *i
 // full costs the same however many items wait for it.
 func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []string, left bool, err error) {
 	now := time.Now()
-	t := new(text)
+	t := new(statement)
 	t.add(`WITH RECURSIVE e (id) AS (
 			SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = ''
 			UNION ALL
@@ -192,7 +192,7 @@ func (b *batch) storePace(ctx context.Context, id string, was, next time.Time) e
 // storeReplayed writes what became of items.
 func (b *batch) storeReplayed(ctx context.Context, id string, became map[int64]replayed) error {
 	positions := slices.Sorted(maps.Keys(became))
-	t := b.text().add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
+	t := b.statement().add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
 	t.table(len(positions), func(i int) []any {
 		return []any{positions[i], became[positions[i]].newID, became[positions[i]].outcome}
 	})
@@ -216,7 +216,7 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 		}
 		room := w.replayRoom(b.now)
 		if w.crowded(b.now) {
-			err := new(text).add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", micros(b.now), endpoint).
+			err := new(statement).add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", micros(b.now), endpoint).
 				query(ctx, b.tx, func(rows row) error { return rows.Scan(&room) })
 			if err != nil {
 				return nil, err
@@ -238,7 +238,7 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 // one whose event has been delivered to the endpoint since, or is on its way
 // there just now, one whose event or delivery is past its retention, and a test.
 func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit int, created time.Time) (items []replayItem, err error) {
-	t := new(text).add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
+	t := new(statement).add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
 		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
 		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id AND NOT e.test)
 		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.id <> d.id

@@ -93,7 +93,7 @@ func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) 
 func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
-		t := new(text).add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
+		t := new(statement).add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
 			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), adoptBatch)
 		err := t.query(ctx, l.read, func(rows row) error {
 			var endpoint, id string
@@ -117,8 +117,8 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 	if endpoint != "" {
 		endpoints = []string{endpoint}
 	}
-	return l.alterWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
-		_, err := b.cancel(ctx, reasonExpired, endpoint, func(t *text) { list(t.add("endpoint_id = ? AND id IN ", endpoint), ids) })
+	return l.withLockedWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
+		_, err := b.cancel(ctx, reasonExpired, endpoint, func(t *statement) { list(t.add("endpoint_id = ? AND id IN ", endpoint), ids) })
 		return err
 	})
 }
@@ -257,7 +257,7 @@ func (l *Ledger) deleteKeys(ctx context.Context, before time.Time) error {
 func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	for {
 		var old [][]any
-		t := new(text).add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", micros(before), objectsAtOnce)
+		t := new(statement).add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", micros(before), objectsAtOnce)
 		err := t.query(ctx, l.read, func(rows row) error {
 			var partner, typ, object string
 			err := rows.Scan(&partner, &typ, &object)
@@ -268,7 +268,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 			return err
 		}
 		for some := range slices.Chunk(old, deleteRows) {
-			t := new(text).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
+			t := new(statement).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
 			t.rows(len(some), func(i int) []any { return some[i] }).add(")") // the age again: an event may have moved it on
 			if err := l.inTx(ctx, func(tx querier) error { _, err := t.exec(ctx, l.batched(tx)); return err }); err != nil {
 				return err

@@ -16,14 +16,14 @@ import (
 func (l *Ledger) Rewind(ctx context.Context) error {
 	now := time.Now()
 	most := micros(now.Add(webhook.ClockTolerance))
-	t := new(text).add("SELECT endpoint_id FROM windows WHERE wake_at > ?", micros(now.Add(lookAhead)))
+	t := new(statement).add("SELECT endpoint_id FROM windows WHERE wake_at > ?", micros(now.Add(lookAhead)))
 	t.add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
 	ids, err := collect(ctx, l.read, t, column[string])
 	if err != nil {
 		return fmt.Errorf("look for times of a clock that was ahead: %w", err)
 	}
 	for group := range slices.Chunk(ids, maxBatch) {
-		if err := l.alterWindows(ctx, group, func(ctx context.Context, b *batch) error { return b.rewind(ctx, group) }); err != nil {
+		if err := l.withLockedWindows(ctx, group, func(ctx context.Context, b *batch) error { return b.rewind(ctx, group) }); err != nil {
 			return err
 		}
 	}
@@ -32,7 +32,7 @@ func (l *Ledger) Rewind(ctx context.Context) error {
 
 func (b *batch) rewind(ctx context.Context, endpoints []string) error {
 	wait := longestWait(b.ledger.retry)
-	t := b.text().add("UPDATE deliveries SET due_at = ? + "+wait+" WHERE due_at > ? + "+wait+" AND ",
+	t := b.statement().add("UPDATE deliveries SET due_at = ? + "+wait+" WHERE due_at > ? + "+wait+" AND ",
 		micros(b.now), micros(b.now.Add(webhook.ClockTolerance)))
 	if err := b.later(ctx, in(t, "endpoint_id", endpoints)); err != nil {
 		return fmt.Errorf("bring due times back: %w", err)

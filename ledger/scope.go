@@ -23,7 +23,7 @@ func Only(partnerCode string) Scope { return Scope{partner: partnerCode} }
 func (s Scope) Partner() string { return s.partner }
 
 // within adds the condition that column, a partner's code, is in scope.
-func (t *text) within(s Scope, column string) *text {
+func (t *statement) within(s Scope, column string) *statement {
 	if s.everything {
 		return t
 	}

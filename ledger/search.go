@@ -168,7 +168,7 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 			return 0, err
 		}
 		var found int
-		t := p.where(new(text).add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
+		t := p.where(new(statement).add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
 		t.add(" AND d.id > ? AND d.id >= ?", newest, from)
 		q.rest(t, p)
 		t.add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
@@ -182,7 +182,7 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 
 // follow reads the rows of one path from an id on.
 func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from string) (found []FoundDelivery, err error) {
-	t := &text{}
+	t := &statement{}
 	t.arg(false) // placedColumns names it $1
 	t.add("SELECT " + placedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
 		placedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
@@ -200,8 +200,8 @@ func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from strin
 // bound returns the oldest delivery that a page may look at on its way along
 // p if it looks at so many rows, empty if it may look at all of them.
 func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above string, rows int) (id string, at time.Time, err error) {
-	if q.rest(new(text), p) {
-		t := p.where(new(text).add("SELECT d.id, d.created_at FROM deliveries d"), q)
+	if q.rest(new(statement), p) {
+		t := p.where(new(statement).add("SELECT d.id, d.created_at FROM deliveries d"), q)
 		if above != "" {
 			t.add(" AND d.id > ?", above)
 		}

@@ -12,12 +12,12 @@ import (
 
 // path is one way to read deliveries newest first along an index.
 type path struct {
-	along func(*text)     // the condition the index answers; nil: none
-	all   string          // what the index over all partners asks for besides; empty: there is no other
-	from  string          // nothing older is on it; empty: not known
-	point bool            // it leads to a few rows, wherever they are
-	also  func(*text)     // what must be looked at row by row beside it; nil: nothing
-	state []webhook.State // looked at row by row; empty: any
+	along func(*statement) // the condition the index answers; nil: none
+	all   string           // what the index over all partners asks for besides; empty: there is no other
+	from  string           // nothing older is on it; empty: not known
+	point bool             // it leads to a few rows, wherever they are
+	also  func(*statement) // what must be looked at row by row beside it; nil: nothing
+	state []webhook.State  // looked at row by row; empty: any
 }
 
 // The states that an index tells apart from the others, and its condition.
@@ -62,7 +62,7 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 	}
 	rest := path{state: q.States}
 	if len(endpoints) > 0 {
-		rest.also = func(t *text) { list(t.add(" AND d.endpoint_id IN "), endpoints) }
+		rest.also = func(t *statement) { list(t.add(" AND d.endpoint_id IN "), endpoints) }
 	}
 	if q.Reference != "" {
 		return l.pathsByReference(ctx, q, rest)
@@ -82,7 +82,7 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 	if 0 < len(endpoints) && len(endpoints) <= pathEndpoints {
 		var paths []path
 		for _, id := range endpoints {
-			paths = append(paths, path{state: q.States, along: func(t *text) { t.add(" AND d.endpoint_id = ?", id) }})
+			paths = append(paths, path{state: q.States, along: func(t *statement) { t.add(" AND d.endpoint_id = ?", id) }})
 		}
 		return paths, nil
 	}
@@ -92,7 +92,7 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 // searchedEndpoints returns the endpoints that q names. If they are all of one
 // partner, q is narrowed to it.
 func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids []string, err error) {
-	t := new(text).add("SELECT id, partner_code FROM endpoints WHERE id <> ''").within(q.Scope, "partner_code")
+	t := new(statement).add("SELECT id, partner_code FROM endpoints WHERE id <> ''").within(q.Scope, "partner_code")
 	t.equal("id", q.EndpointID)
 	t.equal("host", strings.ToLower(q.Host))
 	t.equal("partner_code", q.PartnerCode)
@@ -120,7 +120,7 @@ func pathsByState(states []webhook.State, rest path, open string) (paths []path)
 		if len(p.state) == len(index.states) {
 			p.state = nil
 		}
-		p.along, p.all = func(t *text) { t.add(" AND " + index.where) }, index.all
+		p.along, p.all = func(t *statement) { t.add(" AND " + index.where) }, index.all
 		if index.open {
 			p.from = open
 		}
@@ -131,8 +131,8 @@ func pathsByState(states []webhook.State, rest path, open string) (paths []path)
 
 // attention are the paths of the deliveries that need attention.
 func attention(rest path, open string, now time.Time) []path {
-	and := func(condition string, args ...any) func(*text) {
-		return func(t *text) {
+	and := func(condition string, args ...any) func(*statement) {
+		return func(t *statement) {
 			t.add(condition, args...)
 			if rest.also != nil {
 				rest.also(t)
@@ -141,10 +141,10 @@ func attention(rest path, open string, now time.Time) []path {
 	}
 	long := now.Add(-AttentionAfter)
 	return []path{
-		{from: open, along: func(t *text) { t.add(" AND d.due_at IS NOT NULL") }, all: allWaiting,
+		{from: open, along: func(t *statement) { t.add(" AND d.due_at IS NOT NULL") }, all: allWaiting,
 			also: and(" AND (d.last_outcome <> '' OR "+closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
-		{from: open, along: func(t *text) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
-		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *text) { t.add(" AND " + failedDelivery) }, all: allFailed,
+		{from: open, along: func(t *statement) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
+		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *statement) { t.add(" AND " + failedDelivery) }, all: allFailed,
 			also: and(" AND d.state = 'exhausted'")},
 	}
 }
@@ -156,7 +156,7 @@ const maxReferenced = 500
 func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest path) ([]path, error) {
 	by := func(condition string, values ...any) path {
 		p := rest
-		p.point, p.along = true, func(t *text) { t.add(condition, values...) }
+		p.point, p.along = true, func(t *statement) { t.add(condition, values...) }
 		return p
 	}
 	switch reference := q.Reference; {
@@ -166,7 +166,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 		return []path{by(" AND d.event_id = ?", reference)}, nil
 	case strings.HasPrefix(reference, webhook.OrderPrefix):
 		var code, external string
-		err := new(text).add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).within(q.Scope, "partner_code").
+		err := new(statement).add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).within(q.Scope, "partner_code").
 			query(ctx, l.read, func(rows row) error { return rows.Scan(&code, &external) })
 		if err != nil {
 			return nil, fmt.Errorf("find the order: %w", err)
@@ -175,19 +175,19 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 			return []path{by(" AND d.object_id = ? AND d.partner_code = ?", external, code)}, nil
 		}
 	}
-	t := new(text).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
+	t := new(statement).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
 	events, err := collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", maxReferenced), column[string])
 	paths := []path{by(" AND d.object_id = ?", q.Reference)}
 	if len(events) > 0 {
 		p := rest
-		p.point, p.along = true, func(t *text) { list(t.add(" AND d.event_id IN "), events) }
+		p.point, p.along = true, func(t *statement) { list(t.add(" AND d.event_id IN "), events) }
 		paths = append(paths, p)
 	}
 	return paths, err
 }
 
 // where adds the conditions that p's index answers.
-func (p path) where(t *text, q DeliveryQuery) *text {
+func (p path) where(t *statement, q DeliveryQuery) *statement {
 	t.add(" WHERE d.id < ?", before(q.Cursor, q.Until, webhook.DeliveryPrefix))
 	t.since("d.id", webhook.DeliveryPrefix, q.Since)
 	if p.from != "" {
@@ -206,7 +206,7 @@ func (p path) where(t *text, q DeliveryQuery) *text {
 
 // rest adds the conditions that are looked at row by row and reports whether
 // there are any.
-func (q DeliveryQuery) rest(t *text, p path) bool {
+func (q DeliveryQuery) rest(t *statement, p path) bool {
 	n := t.Len()
 	if p.also != nil {
 		p.also(t)
@@ -239,7 +239,7 @@ func (q DeliveryQuery) rest(t *text, p path) bool {
 }
 
 // among adds the condition that column is one of values, if there are any.
-func among[T ~string](t *text, column string, values []T) {
+func among[T ~string](t *statement, column string, values []T) {
 	if len(values) == 0 {
 		return
 	}
@@ -251,7 +251,7 @@ func among[T ~string](t *text, column string, values []T) {
 }
 
 // shown adds the condition that a delivery is in one of states, as they read.
-func shown(t *text, states []webhook.State) {
+func shown(t *statement, states []webhook.State) {
 	for i, s := range states {
 		t.add([]string{" AND (", " OR "}[min(i, 1)])
 		switch s {

@@ -63,7 +63,7 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 	for i := range hours {
 		hours[i].Hour = fromMicros((from + int64(i)) * hourMicros)
 	}
-	t := new(text)
+	t := new(statement)
 	if s.everything && partnerCode == "" {
 		t.add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ?", from, to)
 	} else {

@@ -64,7 +64,7 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 // now. Unlike Session it is no sign of life.
 func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) (map[string]bool, error) {
 	live := map[string]bool{}
-	t := new(text).add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+	t := new(statement).add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE p.disabled = ? AND COALESCE(a.disabled, ?) = ? AND s.id IN `, false, false, false)
 	err := list(t, ids).query(ctx, l.read, func(rows row) error {
 		var s partners.Session
@@ -77,7 +77,7 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 
 // Sessions lists a person's sessions that are live at now, newest first.
 func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
-	err = new(text).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
+	err = new(statement).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
 		query(ctx, l.read, func(rows row) error {
 			var s partners.Session
 			err := rows.Scan(sessionFields(&s)...)

@@ -52,7 +52,7 @@ func voidLinks(ctx context.Context, tx querier, personID string) error {
 // Invites lists the invitations of a partner (of the company, if the code is
 // empty; of everybody, if any) that still work at now, newest first.
 func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, now time.Time) (found []partners.Invite, err error) {
-	t := new(text).add("SELECT "+inviteColumns+" FROM invites WHERE used_at = 0 AND expires_at > ?", micros(now))
+	t := new(statement).add("SELECT "+inviteColumns+" FROM invites WHERE used_at = 0 AND expires_at > ?", micros(now))
 	if !anybody {
 		t.add(" AND partner_code = ?", partnerCode)
 	}

@@ -13,7 +13,7 @@ import (
 // long from now on; 0: none is. It only reads.
 func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Time) (locked string, wait time.Duration, err error) {
 	door := l.atDoor()
-	t := new(text).add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
+	t := new(statement).add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
 	err = list(t, subjects).query(ctx, door.read, func(rows row) error {
 		var t partners.LoginTries
 		err := rows.Scan(&t.Subject, &t.Failed, timeColumn{&t.Last})

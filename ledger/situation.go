@@ -172,7 +172,7 @@ func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
 func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	room := map[string]bool{}
 	var lanes []lane
-	t := new(text).add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
+	t := new(statement).add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
 		micros(s.AsOf.Add(lookAhead)), micros(s.AsOf), backlogWindows)
 	err := t.query(ctx, l.read, func(rows row) error {
 		var w window

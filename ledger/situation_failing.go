@@ -52,7 +52,7 @@ type failingEndpoint struct {
 
 // failing lists the open endpoints that fail for FailingAfter or longer.
 func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEndpoint, err error) {
-	t := new(text).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
+	t := new(statement).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
 		micros(now.Add(-FailingAfter)), maxFailing)
 	found, err = collect(ctx, l.read, t, func(e *failingEndpoint) []any {
@@ -86,7 +86,7 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 	for i, p := range worst {
 		codes[i] = p.PartnerCode
 	}
-	t := new(text).add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", micros(now)/hourMicros-1)
+	t := new(statement).add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", micros(now)/hourMicros-1)
 	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.read, func(rows row) error {
 		var code, name string
 		var n int64

@@ -36,7 +36,7 @@ func (b *batch) findBusy(ctx context.Context, asked []subject) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	t := b.text().add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
+	t := b.statement().add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
 	return t.values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
 		query(ctx, b.tx, func(rows row) error {
 			var s subject
@@ -74,7 +74,7 @@ func (b *batch) unblock(ctx context.Context) error {
 		if len(heads) == 0 {
 			continue
 		}
-		if err := b.letGo(ctx, func(t *text) { byID(t, "deliveries", heads) }); err != nil {
+		if err := b.letGo(ctx, func(t *statement) { byID(t, "deliveries", heads) }); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (b *batch) unblock(ctx context.Context) error {
 
 // headsOf reads the first unfinished delivery of each subject that has one.
 func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, err error) {
-	t := b.text().add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
+	t := b.statement().add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
 		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
 	t.table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
 	err = t.query(ctx, b.tx, func(rows row) error {
@@ -111,7 +111,7 @@ func (b *batch) releaseBlocked(ctx context.Context) error {
 		if w.Ordered || w.Removed || w.WaitingBlocked == 0 {
 			continue
 		}
-		err := b.letGo(ctx, func(t *text) {
+		err := b.letGo(ctx, func(t *statement) {
 			t.add(`id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND lane = 3 AND due_at IS NOT NULL
 				ORDER BY due_at, sequence LIMIT ?)`, id, releaseStep)
 		})
@@ -129,8 +129,8 @@ const unblocked = "CASE WHEN attempts > 0 OR due_at > ? THEN 1 ELSE 0 END"
 // letGo moves those blocked deliveries that where describes to the lane in
 // which they would be without an order. One may be blocked although it is
 // being sent: order was switched on meanwhile.
-func (b *batch) letGo(ctx context.Context, where func(*text)) error {
-	t := b.text().add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
+func (b *batch) letGo(ctx context.Context, where func(*statement)) error {
+	t := b.statement().add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
 	where(t)
 	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows row) error {
 		var endpointID string
@@ -168,7 +168,7 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	}
 	now := micros(b.now)
 	unfinished := "SELECT id, event_id, sequence FROM deliveries WHERE endpoint_id = ? AND replay_of = '' AND sequence > 0 AND "
-	t := new(text).add("UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3 WHEN lane <> 3 THEN lane ELSE "+unblocked+` END
+	t := new(statement).add("UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3 WHEN lane <> 3 THEN lane ELSE "+unblocked+` END
 		FROM (SELECT d.id, e.subject, ROW_NUMBER() OVER (PARTITION BY e.subject ORDER BY d.sequence) AS place
 			FROM (`+unfinished+"due_at IS NOT NULL UNION ALL "+unfinished+`queued_at IS NOT NULL) AS d
 			JOIN events e ON e.id = d.event_id WHERE e.subject <> '') AS v
@@ -176,7 +176,7 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	if _, err := t.exec(ctx, b.tx); err != nil {
 		return fmt.Errorf("put unfinished deliveries in order: %w", err)
 	}
-	t = new(text).add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
+	t = new(statement).add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
 		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id, trigger", now, w.EndpointID)
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var id string
@@ -194,7 +194,7 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 // recount counts what waits for a window.
 func (b *batch) recount(ctx context.Context, w *window) error {
 	w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked = 0, 0, 0
-	t := new(text).add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
+	t := new(statement).add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
 	return t.query(ctx, b.tx, func(rows row) error {
 		var lane, n int
 		err := rows.Scan(&lane, &n)

@@ -45,7 +45,7 @@ func (l *Ledger) Upkeep(ctx context.Context) (u Upkeep, err error) {
 			names = []string{table + now.Format("_"+dayFormat), table + now.AddDate(0, 0, -1).Format("_"+dayFormat)}
 		}
 		var live, dead int64
-		t := list(new(text).add("SELECT COALESCE(SUM(n_live_tup), 0), COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN "), names)
+		t := list(new(statement).add("SELECT COALESCE(SUM(n_live_tup), 0), COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN "), names)
 		if err := t.query(ctx, l.read, func(r row) error { return r.Scan(&live, &dead) }); err != nil {
 			return u, err
 		}

@@ -56,7 +56,7 @@ func storedName(username string, operator bool) string {
 
 // insertPerson stores a person; a username that is taken is a Conflict.
 func insertPerson(ctx context.Context, tx querier, p partners.Person, passwordHash string) error {
-	n, err := new(text).add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
+	n, err := new(statement).add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0) ON CONFLICT (username) DO NOTHING`,
 		p.ID, storedName(p.Username, p.IsOperator()), p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, micros(p.CreatedAt)).exec(ctx, tx)
 	if err != nil {
@@ -70,16 +70,16 @@ func insertPerson(ctx context.Context, tx querier, p partners.Person, passwordHa
 
 // Person returns anybody, or NotFound. Pages of a partner use PersonOf.
 func (l *Ledger) Person(ctx context.Context, id string) (partners.Person, error) {
-	return l.person(ctx, id, new(text).add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
+	return l.person(ctx, id, new(statement).add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
 }
 
 // PersonOf returns a person of a partner, of the company itself if the code is
 // empty. Anybody else is NotFound.
 func (l *Ledger) PersonOf(ctx context.Context, partnerCode, id string) (partners.Person, error) {
-	return l.person(ctx, id, new(text).add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
+	return l.person(ctx, id, new(statement).add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
 }
 
-func (l *Ledger) person(ctx context.Context, id string, t *text) (p partners.Person, err error) {
+func (l *Ledger) person(ctx context.Context, id string, t *statement) (p partners.Person, err error) {
 	err = l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(personFields(&p)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("person", id)
@@ -89,7 +89,7 @@ func (l *Ledger) person(ctx context.Context, id string, t *text) (p partners.Per
 
 // People lists people in the order they were made, and the cursor of the next page.
 func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []partners.Person, next string, err error) {
-	t := new(text).add("SELECT "+personColumns+" FROM people p WHERE p.id > ?", f.Cursor)
+	t := new(statement).add("SELECT "+personColumns+" FROM people p WHERE p.id > ?", f.Cursor)
 	if f.PartnerCode == "" && f.AnyPartner {
 		t.add(" AND p.partner_code <> ''")
 	} else {
@@ -152,7 +152,7 @@ func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by par
 // take each other away.
 func lockAdmins(ctx context.Context, tx querier, partnerCode, forUpdate string) (map[string]bool, error) {
 	admins := map[string]bool{}
-	t := new(text).add("SELECT id FROM people WHERE partner_code = ? AND role = ? AND disabled = ? ORDER BY id"+forUpdate, partnerCode, string(partners.RoleAdmin), false)
+	t := new(statement).add("SELECT id FROM people WHERE partner_code = ? AND role = ? AND disabled = ? ORDER BY id"+forUpdate, partnerCode, string(partners.RoleAdmin), false)
 	err := t.query(ctx, tx, func(rows row) error {
 		var id string
 		err := rows.Scan(&id)

@@ -68,7 +68,7 @@ func (b *batch) lockWindows(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	t := b.text().add("SELECT " + windowColumns + " FROM windows w WHERE ")
+	t := b.statement().add("SELECT " + windowColumns + " FROM windows w WHERE ")
 	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
 	err := b.laterRead(ctx, t, func(rows row) error {
 		w := &window{}
@@ -276,7 +276,7 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 	slices.Sort(ids)
 	now := micros(b.now)
 	return b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
-		t := b.text().add("UPDATE "+table+` SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
+		t := b.statement().add("UPDATE "+table+` SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
 			WHERE state = 'pending' AND `, now, now)
 		return b.laterChanges(ctx, byID(t, table, ids), len(ids))
 	})
@@ -286,7 +286,7 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 func (b *batch) takePicked(ctx context.Context, held map[string]*claimOp) error {
 	now := micros(b.now)
 	return b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, slices.Sorted(maps.Keys(held)), func(table string, ids []string) error {
-		t := b.text().add("UPDATE "+table+` SET state = 'sending', attempts = attempts + 1, due_at = NULL, queued_at = ?, claimed_at = ?, worker_id = ?
+		t := b.statement().add("UPDATE "+table+` SET state = 'sending', attempts = attempts + 1, due_at = NULL, queued_at = ?, claimed_at = ?, worker_id = ?
 			WHERE state = 'pending' AND `, now, now, held[ids[0]].workerID)
 		return b.laterRead(ctx, byID(t, table, ids).add(" RETURNING "+claimedColumns), func(found row) error { return readClaim(found, held) })
 	})
@@ -361,7 +361,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 	for i, w := range changed {
 		endpoints[i] = w.EndpointID
 	}
-	t := b.text().add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
+	t := b.statement().add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
 		waiting_first = v.column5, waiting_again = v.column6, waiting_blocked = v.column7, admissions = v.column8,
 		next_sequence = v.column9, paused = v.column10, disabled = v.column11, partner_disabled = v.column12,
 		removed = v.column13, wake_at = NULLIF(v.column14, 0), breaker = v.column15, open_until = v.column16,

@@ -29,7 +29,7 @@ type Canary struct {
 // Workers lists the worker processes, the oldest first. A process that stopped
 // in order is not among them; one that broke off is, and is not alive.
 func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
-	err = new(text).add("SELECT id, host, started_at, "+l.clock+" - seen_at, clock_ahead, canary_at, "+l.clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
+	err = new(statement).add("SELECT id, host, started_at, "+l.clock+" - seen_at, clock_ahead, canary_at, "+l.clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
 		query(ctx, l.read, func(rows row) error {
 			var w WorkerLease
 			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, microsColumn{&w.Silent}, microsColumn{&w.Ahead},

@@ -11,14 +11,14 @@ import (
 	"ledgerhook/ledger/ledgertest"
 )
 
-func TestAWorkerIsListedUntilItSaysFarewell(t *testing.T) {
+func TestAWorkerIsListedUntilItDeregisters(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		for _, id := range []string{"wrk_1", "wrk_2"} {
 			if err := b.Heartbeat(t.Context(), id, "host/"+id); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := b.Farewell(t.Context(), "wrk_1"); err != nil {
+		if err := b.Deregister(t.Context(), "wrk_1"); err != nil {
 			t.Fatal(err)
 		}
 		found, err := b.Workers(t.Context())

@@ -318,8 +318,8 @@ type batch struct {
 	committed []func() // what is left to do then
 }
 
-// text begins a statement of the batch.
-func (b *batch) text() *text { return b.ledger.text() }
+// statement begins a statement of the batch.
+func (b *batch) statement() *statement { return b.ledger.statement() }
 
 func (b *batch) run(ctx context.Context, ops []*operation) error {
 	for _, op := range ops {
@@ -396,10 +396,10 @@ type tooSlow struct{ op *operation }
 func (e *tooSlow) Error() string { return "an alteration took more than " + alterLimit.String() }
 func (e *tooSlow) Unwrap() error { return errTooSlow }
 
-// alterWindows runs do with the windows of endpoints locked, in the next
+// withLockedWindows runs do with the windows of endpoints locked, in the next
 // batch. Once that has begun it waits for it whatever happens to ctx, since
 // do's results belong to the caller; before, an end of ctx takes it back.
-func (l *Ledger) alterWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
+func (l *Ledger) withLockedWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
 	op := &operation{alter: &alterOp{endpoints, do}}
 	if err := l.writer.hand(ctx, op); err != nil {
 		return err

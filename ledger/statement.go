@@ -32,23 +32,23 @@ type rows interface {
 // SQLite has 32,766 placeholders.
 const statementRows = 1000
 
-// text builds a statement whose length depends on its rows. With arrays it does
-// not: each column of the rows is one parameter, so that PostgreSQL gets the
-// same text, and needs one plan, however many rows there are.
-type text struct {
+// statement is built piece by piece; its length depends on its rows. With arrays it
+// does not: each column of the rows is one parameter, so that PostgreSQL gets the
+// same statement, and needs one plan, however many rows there are.
+type statement struct {
 	strings.Builder
 	args   []any
 	arrays bool
 }
 
 // arg adds a value and returns its placeholder.
-func (t *text) arg(v any) string {
+func (t *statement) arg(v any) string {
 	t.args = append(t.args, v)
 	return "$" + strconv.Itoa(len(t.args))
 }
 
 // add appends query, each ? replaced by the placeholder of the next value.
-func (t *text) add(query string, args ...any) *text {
+func (t *statement) add(query string, args ...any) *statement {
 	for _, v := range args {
 		before, after, _ := strings.Cut(query, "?")
 		t.WriteString(before)
@@ -60,7 +60,7 @@ func (t *text) add(query string, args ...any) *text {
 }
 
 // list appends ($1, $2, …).
-func list[T any](t *text, values []T) *text {
+func list[T any](t *statement, values []T) *statement {
 	t.WriteByte('(')
 	for i, v := range values {
 		if i > 0 {
@@ -73,7 +73,7 @@ func list[T any](t *text, values []T) *text {
 }
 
 // in appends column IN ($1, $2, …).
-func in[T ~string](t *text, column string, values []T) *text {
+func in[T ~string](t *statement, column string, values []T) *statement {
 	if t.arrays {
 		return t.add(column + " = ANY(" + t.arg(words(values)) + ")")
 	}
@@ -91,7 +91,7 @@ func words[T ~string](values []T) []string {
 
 // values appends VALUES ($1, $2), ($3, $4), … or what stands for the same:
 // row i holds what row(i) returns.
-func (t *text) values(n int, row func(i int) []any) *text {
+func (t *statement) values(n int, row func(i int) []any) *statement {
 	if t.arrays && n == 1 {
 		return t.alone(row(0))
 	}
@@ -105,7 +105,7 @@ func (t *text) values(n int, row func(i int) []any) *text {
 }
 
 // rows appends ($1, $2), ($3, $4), …
-func (t *text) rows(n int, row func(i int) []any) *text {
+func (t *statement) rows(n int, row func(i int) []any) *statement {
 	for i := range n {
 		if i > 0 {
 			t.WriteString(", ")
@@ -117,7 +117,7 @@ func (t *text) rows(n int, row func(i int) []any) *text {
 
 // table appends a table of rows called v whose columns are called column1,
 // column2, … on both databases.
-func (t *text) table(n int, row func(i int) []any) *text {
+func (t *statement) table(n int, row func(i int) []any) *statement {
 	if t.arrays && n == 1 {
 		t.WriteByte('(')
 		return t.alone(row(0)).add(") AS v")
@@ -154,7 +154,7 @@ func (t *text) table(n int, row func(i int) []any) *text {
 // alone appends VALUES ($1, $2, …), typed: for each array of an unnest
 // PostgreSQL fills a store of its own, which for one row of 34 columns takes far
 // longer than to do what the row is for.
-func (t *text) alone(row []any) *text {
+func (t *statement) alone(row []any) *statement {
 	for i, v := range row {
 		t.WriteString(map[bool]string{true: "VALUES (", false: ", "}[i == 0])
 		parameter, typ := t.arg(v), "bigint"
@@ -173,7 +173,7 @@ func (t *text) alone(row []any) *text {
 
 // unnest appends unnest($1, $2, …), an array for each column, and returns how
 // many there are.
-func (t *text) unnest(n int, row func(i int) []any) int {
+func (t *statement) unnest(n int, row func(i int) []any) int {
 	table := make([][]any, n)
 	for i := range table {
 		table[i] = row(i)
@@ -190,7 +190,7 @@ func (t *text) unnest(n int, row func(i int) []any) int {
 }
 
 // column adds the values of column c as one and returns its placeholder.
-func (t *text) column(table [][]any, c int) string {
+func (t *statement) column(table [][]any, c int) string {
 	switch table[0][c].(type) {
 	case string:
 		return t.arg(columnOf[string](table, c)) + "::text[]"
@@ -235,14 +235,14 @@ func sqlType(v any) string {
 }
 
 // prepare has q learn t if it can.
-func (t *text) prepare(ctx context.Context, q querier) error {
+func (t *statement) prepare(ctx context.Context, q querier) error {
 	if p, ok := q.(*pipeline); ok {
 		return p.prepare(ctx, t)
 	}
 	return nil
 }
 
-func (t *text) exec(ctx context.Context, q querier) (int64, error) {
+func (t *statement) exec(ctx context.Context, q querier) (int64, error) {
 	if err := t.prepare(ctx, q); err != nil {
 		return 0, err
 	}
@@ -257,7 +257,7 @@ func (t *text) exec(ctx context.Context, q querier) (int64, error) {
 var errRow = errors.New("a row of the ledger cannot be read")
 
 // query runs t and calls scan for every row.
-func (t *text) query(ctx context.Context, q querier, scan func(row) error) error {
+func (t *statement) query(ctx context.Context, q querier, scan func(row) error) error {
 	if err := t.prepare(ctx, q); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (t *text) query(ctx context.Context, q querier, scan func(row) error) error
 }
 
 // collect runs t and reads what each row holds into the fields of a T.
-func collect[T any](ctx context.Context, q querier, t *text, fields func(*T) []any) (found []T, err error) {
+func collect[T any](ctx context.Context, q querier, t *statement, fields func(*T) []any) (found []T, err error) {
 	err = t.query(ctx, q, func(r row) error {
 		var v T
 		err := r.Scan(fields(&v)...)
