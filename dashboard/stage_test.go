@@ -88,7 +88,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 // person makes somebody, an operator if the partner is empty.
 func (s *stage) person(t *testing.T, partner string, role partners.Role) partners.Person {
 	t.Helper()
-	return s.bench.Person(t, partner, role)
+	return s.bench.NewPerson(t, partner, role)
 }
 
 // signIn makes a person and returns a client that is signed in as him; an
@@ -106,7 +106,7 @@ func (s *stage) signInAs(t *testing.T, person partners.Person) *http.Client {
 	}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     withCookie{name + "=" + s.bench.Session(t, person)},
+		Transport:     withCookie{name + "=" + s.bench.SignIn(t, person)},
 	}
 }
 

@@ -66,7 +66,7 @@ var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
 // person makes somebody, an operator if the partner is empty.
 func (s *stage) person(t *testing.T, partner string, role partners.Role) partners.Person {
 	t.Helper()
-	return s.bench.Person(t, partner, role)
+	return s.bench.NewPerson(t, partner, role)
 }
 
 // signIn makes a person and returns a client that is signed in as them; an
@@ -82,7 +82,7 @@ func (s *stage) signInAs(t *testing.T, person partners.Person) *http.Client {
 	if !person.IsOperator() {
 		name = "ledgerhook_portal="
 	}
-	return &http.Client{CheckRedirect: stranger.CheckRedirect, Transport: withCookie{name + s.bench.Session(t, person)}}
+	return &http.Client{CheckRedirect: stranger.CheckRedirect, Transport: withCookie{name + s.bench.SignIn(t, person)}}
 }
 
 type withCookie struct{ cookie string }

@@ -11,9 +11,9 @@ import (
 
 var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
 
-// Person makes somebody by invitation, an operator if partnerCode is empty.
+// NewPerson makes somebody by invitation, an operator if partnerCode is empty.
 // They have no password that works.
-func (b *Bench) Person(t *testing.T, partnerCode string, role partners.Role) partners.Person {
+func (b *Bench) NewPerson(t *testing.T, partnerCode string, role partners.Role) partners.Person {
 	t.Helper()
 	_, hash := partners.NewPageToken()
 	now := time.Now()
@@ -29,8 +29,8 @@ func (b *Bench) Person(t *testing.T, partnerCode string, role partners.Role) par
 	return person
 }
 
-// Session signs a person in and returns the token that a browser would have.
-func (b *Bench) Session(t *testing.T, person partners.Person) (token string) {
+// SignIn signs a person in and returns the token that a browser would have.
+func (b *Bench) SignIn(t *testing.T, person partners.Person) (token string) {
 	t.Helper()
 	token, hash := partners.NewPageToken()
 	now := time.Now()
