@@ -29,9 +29,14 @@ type document struct {
 
 var loadDocument = sync.OnceValues(func() (*document, error) { return readDocument("../docs/openapi-internal.yaml") })
 
+// readDocument reads a document, with what the catalogue has now.
 func readDocument(file string) (*document, error) {
+	text, err := withTypes(file)
+	if err != nil {
+		return nil, err
+	}
 	loader := openapi3.NewLoader()
-	spec, err := loader.LoadFromFile(file)
+	spec, err := loader.LoadFromData(text)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,11 @@ func TestCatalogAgreesWithItself(t *testing.T) {
 				t.Errorf("%s: move %v names an unknown status", e.Type, m)
 			}
 		}
+		for _, status := range e.Rejections {
+			if !slices.Contains(e.Statuses, status) {
+				t.Errorf("%s: %s is a rejection and no status", e.Type, status)
+			}
+		}
 		checkFields(t, string(e.Type), e.Fields)
 	}
 }
@@ -220,6 +225,12 @@ func TestSuccessIsFalseExactlyForRejections(t *testing.T) {
 				t.Errorf("%s %s: success is %v", e.Type, status, !want)
 			}
 		}
+		if e.Type.Success("Unheard") {
+			t.Errorf("%s reports success by a status that it does not know", e.Type)
+		}
+	}
+	if Type("CardBlocked").Success("Completed") {
+		t.Error("a type that is not known reports success")
 	}
 }
 

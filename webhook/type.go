@@ -5,31 +5,19 @@ import "slices"
 // Type names a kind of notification, the webhookType of the interface.
 type Type string
 
-// The types of events, by the name that partners get.
-const (
-	CreateCard          Type = "CreateCard"
-	TopupCard           Type = "TopupCard"
-	CardTransaction     Type = "CardTransaction"
-	ProfileUpdated      Type = "ProfileApplication.Updated"
-	CashoutOrderUpdated Type = "CashoutOrder.Updated"
-)
-
-// Types lists every type.
-var Types = []Type{CreateCard, TopupCard, CardTransaction, ProfileUpdated, CashoutOrderUpdated}
-
 // Known reports whether t is one of Types.
 func (t Type) Known() bool { return slices.Contains(Types, t) }
 
-// Success is the success flag of a notification: false exactly when the event
-// reports a rejection ("success flag" of the interface decisions).
+// Success is the success flag of a notification: whether it reports a status
+// that its type knows and that is no rejection.
 func (t Type) Success(status string) bool {
-	switch status {
-	case "InitFailed", "Rejected", "REJECTED", "FAIL", "ERROR":
-		return false
-	}
-	return true
+	e, _ := Describe(t)
+	return slices.Contains(e.Statuses, status) && !slices.Contains(e.Rejections, status)
 }
 
 // TopLevelSignature reports whether the RSA signature stands beside data
-// instead of inside it ("Events" of the interface).
-func (t Type) TopLevelSignature() bool { return t == ProfileUpdated }
+// instead of inside it.
+func (t Type) TopLevelSignature() bool {
+	e, _ := Describe(t)
+	return e.SignatureBeside
+}

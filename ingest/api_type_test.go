@@ -1,0 +1,45 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"ledgerhook/signer"
+	"ledgerhook/webhook/webhooktest"
+)
+
+// What a type is stands in one file: one that is added to the catalogue alone
+// is taken, checked, stored, signed, offered and documented.
+func TestATypeThatIsAddedToTheCatalogueIsTakenAndSent(t *testing.T) {
+	webhooktest.Add(t)
+	before, beforePartners := loadDocument, loadPartnerDocument
+	t.Cleanup(func() { loadDocument, loadPartnerDocument = before, beforePartners })
+	loadDocument = sync.OnceValues(func() (*document, error) { return readDocument("../docs/openapi-internal.yaml") })
+	loadPartnerDocument = sync.OnceValues(func() (*document, error) { return readDocument("../docs/openapi-partner.yaml") })
+	if notification := partnerDocument(t).spec.Webhooks["Card.Blocked"]; notification == nil {
+		t.Error("partners are not told of it")
+	}
+	a, about := one(t), webhooktest.CardBlocked // which holds each answer against the document
+	a.partner(t, "acme")
+	a.endpoint(t, "acme", map[string]any{"webhookTypes": []string{string(about.Type)}})
+	post := func(data string) map[string]any {
+		return map[string]any{"partnerCode": "acme", "webhookType": about.Type, "data": json.RawMessage(data)}
+	}
+	for status, success := range map[string]bool{"Blocked": true, "NotBlocked": false} {
+		posted := a.want(t, 202, "POST", "/events", post(strings.Replace(about.Example, `"status":"Blocked"`, `"status":"`+status+`"`, 1)))
+		var e eventView
+		a.want(t, 200, "GET", "/events/"+posted.text(t, "eventId"), nil).json(t, &e)
+		if e.WebhookType != string(about.Type) || e.Reference != "block_01" || e.Success != success || len(e.Deliveries) != 1 {
+			t.Errorf("%s: %+v", status, e)
+		}
+		if err := signer.VerifyNotification(keys()[0].Public(), []byte(e.Body)); err != nil || !strings.Contains(e.Body, `},"signature":"`) {
+			t.Errorf("%s: %v\n%s", status, err, e.Body)
+		}
+	}
+	a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, `"status":"Blocked"`, `"status":"Lost"`, 1)), "/data/status", "Asked, Blocked, NotBlocked")
+	a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, `"note":"lost"`, `"note":"stolen"`, 1)), "/data/blockNote", "must equal /data/note")
+	a.want(t, 200, "GET", "/events?webhookType="+string(about.Type), nil, "block_01")
+	a.want(t, 400, "GET", "/events?webhookType=Card.Lost", nil, string(about.Type))
+}
