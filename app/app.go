@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"ledgerhook/config"
 	"ledgerhook/dashboard"
@@ -52,6 +53,7 @@ type App struct {
 	box      *signer.Box
 	ledger   *ledger.Ledger
 	queue    *queue.Queue
+	tracer   trace.Tracer // nil: nobody asks for spans
 	limiter  *web.Limiter // of rates, through the queue's Redis and connections of its own
 	keys     *keyring
 	composer *delivery.Composer
@@ -89,7 +91,7 @@ type App struct {
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), first: o.FirstLogin, failed: make(chan struct{}), health: &web.Health{}}
 	for _, step := range []func(context.Context) error{
-		a.checkSettings, a.openListeners, a.startMetrics, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
+		a.checkSettings, a.openListeners, a.startMetrics, a.openTracing, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))
@@ -308,7 +310,7 @@ func (a *App) internalAPI() http.Handler {
 // serveOn serves mux until its server is closed.
 func (a *App) serveOn(name string, listener net.Listener, mux *http.ServeMux) *http.Server {
 	surface := web.Surface{Name: name, Log: a.log, Metrics: a.webMetrics}
-	server := web.NewServer(web.Observe(a.log, a.webMetrics, surface.Mux(mux)), a.log)
+	server := web.NewServer(web.Observe(a.log, a.webMetrics, web.Trace(a.tracer, name == "internal", surface.Mux(mux))), a.log)
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("serve the %s listener: %w", name, err))

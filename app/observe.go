@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"ledgerhook/app/tracing"
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
@@ -30,6 +32,23 @@ func (a *App) startMetrics(context.Context) error {
 	a.ledgerMetrics = ledger.NewMetrics(a.registry)
 	a.orderMetrics, a.mail = newOrderMetrics(a.registry), newMailMetric(a.registry)
 	return nil
+}
+
+// openTracing has spans handed to the collector that the environment names.
+func (a *App) openTracing(ctx context.Context) (err error) {
+	tracer, stop, err := tracing.Open(ctx, os.Getenv, a.version)
+	if err == nil && tracer != nil {
+		a.tracer = tracer
+		a.cleanups.add("hand over the last spans", func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			if err := stop(ctx); err != nil {
+				a.log.Warn("the last spans were not handed over", "error", err)
+			}
+			return nil
+		})
+	}
+	return err
 }
 
 // mountObservation mounts what every role answers on its internal listener.

@@ -39,7 +39,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	policy := webhook.RetryPolicy{Waits: a.config.Retry}
 	worker := delivery.NewWorker(delivery.WorkerOptions{
 		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy,
-		Metrics: a.deliveryMetrics, Log: a.log, Alone: a.ledger.Embedded(),
+		Metrics: a.deliveryMetrics, Log: a.log, Alone: a.ledger.Embedded(), Tracer: a.tracer,
 	})
 	a.worker = worker
 	if err := a.startLease(ctx, id); err != nil {

@@ -122,7 +122,7 @@ func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 	}
 	if a.Outcome != webhook.OutcomeUnknown {
 		m.responses.WithLabelValues(strconv.Itoa(a.StatusCode)).Inc()
-		m.duration.WithLabelValues(string(a.Outcome)).Observe(a.Phases.Total.Seconds())
+		observe(m.duration.WithLabelValues(string(a.Outcome)), a.Phases.Total.Seconds(), a.Trace)
 		for phase, took := range map[string]time.Duration{"dns": a.Phases.DNS, "connect": a.Phases.Connect, "tls": a.Phases.TLS, "first_byte": a.Phases.FirstByte} {
 			if took > 0 {
 				m.phases.WithLabelValues(phase).Observe(took.Seconds())
@@ -130,12 +130,21 @@ func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 		}
 	}
 	if a.Number == 1 && a.Trigger == webhook.TriggerFirst {
-		m.firstDelay.Observe(a.StartedAt.Sub(job.Delivery.CreatedAt).Seconds())
+		observe(m.firstDelay, a.StartedAt.Sub(job.Delivery.CreatedAt).Seconds(), a.Trace)
 	}
 	if v.State.Final() {
 		m.finished.WithLabelValues(partner, string(v.State)).Inc()
 		m.completion.Observe(time.Since(job.Delivery.CreatedAt).Seconds())
 	}
+}
+
+// observe gives a histogram a value, with the trace that is an example of it.
+func observe(to prometheus.Observer, value float64, traceID string) {
+	if with, ok := to.(prometheus.ExemplarObserver); ok && traceID != "" {
+		with.ObserveWithExemplar(value, prometheus.Labels{"trace_id": traceID})
+		return
+	}
+	to.Observe(value)
 }
 
 func (m *Metrics) signed(took time.Duration) {

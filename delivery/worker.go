@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"ledgerhook/delivery/sender"
 	"ledgerhook/webhook"
 )
@@ -24,6 +26,7 @@ type Worker struct {
 	metrics  *Metrics
 	log      *slog.Logger
 	breakers BreakerMonitor
+	tracer   trace.Tracer // nil: nobody asks for spans
 	lease    lease
 
 	mu       sync.Mutex
@@ -54,13 +57,14 @@ type WorkerOptions struct {
 	Policy   webhook.RetryPolicy
 	Metrics  *Metrics
 	Log      *slog.Logger
-	Alone    bool // no other process can work on the ledger
+	Alone    bool         // no other process can work on the ledger
+	Tracer   trace.Tracer // makes a span of every attempt; nil: nothing does
 }
 
 // NewWorker returns a worker.
 func NewWorker(o WorkerOptions) *Worker {
 	return &Worker{
-		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, metrics: o.Metrics, log: o.Log,
+		id: o.ID, ledger: o.Ledger, sender: o.Sender, policy: o.Policy, metrics: o.Metrics, log: o.Log, tracer: o.Tracer,
 		composer: o.Composer, lease: lease{alone: o.Alone}, inFlight: map[flight]work{}, doubts: map[flight]time.Time{},
 	}
 }
@@ -210,6 +214,8 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 		ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: job.Delivery.ID, Number: job.Delivery.Attempts,
 		Trigger: job.Trigger, StartedAt: time.Now().UTC(), KeyID: job.Event.KeyID, Worker: w.id,
 	}
+	ctx, end := w.startSpan(ctx, job, &a)
+	defer end() // after what a panic makes of the attempt
 	defer func() {
 		if fault := recover(); fault != nil {
 			w.log.Error("an attempt panicked", "delivery", a.DeliveryID, "panic", fault, "stack", string(debug.Stack()))
@@ -222,6 +228,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 		a.Outcome, a.ErrorClass, a.ErrorDetail = webhook.OutcomeFailed, webhook.ErrorInternal, "the gateway could not compose the message"
 		return a, false
 	}
+	w.tellTrace(ctx, header)
 	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: job.Timeout,
 		AckBody: job.AckMode == webhook.AckBody, Fresh: job.Lost != nil})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
@@ -262,7 +269,11 @@ func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdi
 // tell counts and logs a recorded attempt.
 func (w *Worker) tell(job Job, a webhook.Attempt, v Verdict) {
 	w.metrics.attempted(job, a, v)
-	w.log.Info("attempt", "delivery", a.DeliveryID, "event", job.Event.ID, "partner", job.Event.PartnerCode,
+	log := w.log
+	if a.Trace != "" {
+		log = log.With("trace", a.Trace)
+	}
+	log.Info("attempt", "delivery", a.DeliveryID, "event", job.Event.ID, "partner", job.Event.PartnerCode,
 		"webhook_type", string(job.Event.Type), "number", a.Number, "trigger", string(a.Trigger), "outcome", string(a.Outcome),
 		"status", a.StatusCode, "class", string(a.ErrorClass), "ms", a.Phases.Total.Milliseconds(), "state", string(v.State))
 }

@@ -46,6 +46,7 @@ func (a *Internal) postBatch(w http.ResponseWriter, r *http.Request) error {
 			results[i] = a.refusedItem(r, request, began, err)
 			continue
 		}
+		event.Event.Trace = web.TraceParent(r.Context())
 		events, requests, places = append(events, event), append(requests, request), append(places, i)
 	}
 	answers, errs := a.Events.AppendAll(r.Context(), events)

@@ -44,6 +44,7 @@ func (a *Internal) postEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.refused(request, began, err)
 	}
+	event.Event.Trace = web.TraceParent(r.Context())
 	answers, errs := a.Events.AppendAll(r.Context(), []delivery.NewEvent{event})
 	if errs[0] != nil {
 		return a.refused(request, began, errs[0])

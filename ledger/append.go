@@ -487,11 +487,11 @@ func (b *batch) answerStored(ctx context.Context) error {
 func (b *batch) insertEvents(ctx context.Context, ops []*operation) error {
 	for group := range slices.Chunk(ops, statementRows) {
 		t := b.statement().add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
-			signatures, unexpected, filtered, test, created_at) `)
+			signatures, unexpected, filtered, test, created_at, trace) `)
 		t.values(len(group), func(i int) []any {
 			e := group[i].append.Event
 			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
-				joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt)}
+				joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt), e.Trace}
 		})
 		if err := b.later(ctx, t.add(" ON CONFLICT DO NOTHING")); err != nil {
 			return err

@@ -11,11 +11,11 @@ import (
 )
 
 const eventColumns = `id, partner_code, webhook_type, object_id, subject, status, data, key_id, signatures, unexpected,
-	filtered, test, created_at`
+	filtered, test, created_at, trace`
 
 func eventFields(e *webhook.Event) []any {
 	return []any{&e.ID, &e.PartnerCode, &e.Type, &e.ObjectID, &e.Subject, &e.Status, &e.Data, &e.KeyID,
-		listColumn[string]{&e.Signatures}, &e.Unexpected, &e.Filtered, &e.Test, timeColumn{&e.CreatedAt}}
+		listColumn[string]{&e.Signatures}, &e.Unexpected, &e.Filtered, &e.Test, timeColumn{&e.CreatedAt}, &e.Trace}
 }
 
 // Event returns one event, or NotFound.

@@ -22,6 +22,7 @@ type Event struct {
 	Filtered    bool     // no endpoint of the partner takes the type: no delivery was made
 	Test        bool     // made by an endpoint test, outside the invariant
 	CreatedAt   time.Time
+	Trace       string // the span of the request that brought it, as a traceparent; empty: none
 }
 
 // The signatures a partner can ask for.
@@ -194,6 +195,7 @@ type Attempt struct {
 	BodyCut         bool                // the answer's body was still coming when its time was up; for the record alone, not kept
 	KeyID           string
 	Worker          string
+	Trace           string // the id of the trace that the attempt is the first span of; empty: none; not kept
 
 	NextAt     time.Time // when the next attempt is due; zero: none follows
 	NextReason string    // why then, or why none
