@@ -57,7 +57,7 @@ func (s *sessions) dial(dialed pgconn.DialFunc) pgconn.DialFunc {
 		if address != s.address {
 			return dialed(ctx, network, address)
 		}
-		return &lent{of: s, dial: func() (net.Conn, error) { return dialed(ctx, network, address) }}, nil
+		return &lent{of: s, dial: func() (net.Conn, error) { return dialed(ctx, network, address) }, first: make(chan struct{})}, nil
 	}
 }
 
@@ -146,8 +146,9 @@ func (k *kept) ask(question, answer []byte) error {
 // lent is a connection to the server whose session may have been begun before.
 // Its first message says which one it is to be.
 type lent struct {
-	of   *sessions
-	dial func() (net.Conn, error)
+	of    *sessions
+	dial  func() (net.Conn, error)
+	first chan struct{} // closed with the first message, or without one by Close
 
 	mu       sync.Mutex
 	conn     net.Conn // nil: not yet begun, or closed
@@ -165,6 +166,7 @@ func (l *lent) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	if !l.begun {
 		l.begun = true
+		defer close(l.first)
 		if err := l.begin(b); err != nil || len(l.unread) > 0 {
 			l.mu.Unlock()
 			return len(b), err
@@ -208,8 +210,10 @@ func (l *lent) begin(first []byte) (err error) {
 	return err
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. A client whose first message takes long to write
+// reads beside it, perhaps before.
 func (l *lent) Read(b []byte) (int, error) {
+	<-l.first
 	l.mu.Lock()
 	if n := copy(b, l.unread); n > 0 {
 		defer l.mu.Unlock()
@@ -267,6 +271,10 @@ func messages(b []byte) iter.Seq[[]byte] {
 // Close implements net.Conn. What is idle and has said that it leaves is kept.
 func (l *lent) Close() error {
 	l.mu.Lock()
+	if !l.begun {
+		l.begun = true
+		close(l.first)
+	}
 	k := &kept{l.conn, l.start, l.greeting}
 	idle := l.leaving && l.greeted && len(l.unread) == 0 && bytes.Equal(l.last, ready)
 	l.conn = nil

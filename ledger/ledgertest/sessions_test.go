@@ -2,6 +2,10 @@ package ledgertest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -114,5 +118,50 @@ func TestASessionIsLentAgainWithNothingOfWhoHadIt(t *testing.T) {
 	end(other)
 	if n := len(s.sessions.idle); n != 2 {
 		t.Errorf("%d sessions are kept, want 2", n)
+	}
+}
+
+// pgx reads beside a first message that takes it long to write, and may begin to
+// read before it has begun to write.
+func TestAReadBeforeTheFirstMessageWaitsForIt(t *testing.T) {
+	address := Options(t, "postgres").DatabaseURL
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+	s := &sessions{address: host}
+	start, err := (&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: map[string]string{"user": config.User}}).Encode(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		c, err := s.dial(new(net.Dialer).DialContext)(t.Context(), "tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan error)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			read <- err
+		}()
+		runtime.Gosched()
+		if _, err := c.Write(start); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-read; err != nil {
+			t.Errorf("a read before the first message: %v", err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	c, err := s.dial(new(net.Dialer).DialContext)(t.Context(), "tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a read of what was closed without a message: %v", err)
 	}
 }
