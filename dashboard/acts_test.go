@@ -16,12 +16,12 @@ import (
 
 func TestMoreThanAHundredDeliveriesAreReplayedOnlyIfTheirNumberIsTyped(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 10)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 10)
 	for i := range 100 + 1 {
 		s.ended(t, "acme", fmt.Sprintf("order-%d", i))
 	}
-	c, path := s.signIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/replays"
+	c, path := s.SignIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/replays"
 	_, body := ask(t, c, "GET", path+"/new?q=state:cancelled", nil)
 	if !strings.Contains(body, `name="count"`) || !strings.Contains(body, "Type 101") {
 		t.Fatalf("%s", body)
@@ -35,7 +35,7 @@ func TestMoreThanAHundredDeliveriesAreReplayedOnlyIfTheirNumberIsTyped(t *testin
 			t.Errorf("%q is typed: %d", typed, resp.StatusCode)
 		}
 	}
-	if n := s.bench.Count(t, "SELECT COUNT(*) FROM replays"); n != 0 {
+	if n := s.Bench.Count(t, "SELECT COUNT(*) FROM replays"); n != 0 {
 		t.Fatalf("%d replays without the number", n)
 	}
 	form.Set("count", " 101 ")
@@ -52,7 +52,7 @@ func TestAConflictOfAnOrderIsShownUntilItIsSettled(t *testing.T) {
 		for _, to := range []orders.Status{orders.StatusFail, orders.StatusPaymentCompleted} {
 			_, _, _ = b.TransitionOrder(t.Context(), o.ID, orders.Move{To: to, Actor: "the bank"}) // the second is refused
 		}
-		c, path := s.signIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
+		c, path := s.SignIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
 		if _, body := ask(t, c, "GET", s.ops.URL+"/ops", nil); !strings.Contains(body, "Conflicts to settle") || !strings.Contains(body, `href="/ops/orders/`+o.ID) {
 			t.Errorf("the overview shows no conflict")
 		}
@@ -60,7 +60,7 @@ func TestAConflictOfAnOrderIsShownUntilItIsSettled(t *testing.T) {
 		if !strings.Contains(body, "refused, to settle") || !strings.Contains(body, "the bank") {
 			t.Errorf("the history shows no conflict: %s", body)
 		}
-		if _, seen := ask(t, s.signIn(t, "", partners.RoleViewer), "GET", path, nil); strings.Contains(seen, `value="settle"`) {
+		if _, seen := ask(t, s.SignIn(t, "", partners.RoleViewer), "GET", path, nil); strings.Contains(seen, `value="settle"`) {
 			t.Error("a viewer may settle it")
 		}
 		form := formOf(body)
@@ -83,7 +83,7 @@ func TestAPayoutIsMarkedAsStartedOnce(t *testing.T) {
 		s := stageOn(t, b)
 		b.Partner(t, "acme")
 		o := b.Order(t, "acme", "order-1", time.Hour)
-		c, path := s.signIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
+		c, path := s.SignIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
 		for _, done := range []string{"payout", "same"} { // each with a form of its own
 			_, body := ask(t, c, "GET", path, nil)
 			if offered := strings.Contains(body, `value="payout"`); offered != (done == "payout") {
@@ -118,7 +118,7 @@ func TestOfEqualFormsSentAtOnceOneActs(t *testing.T) {
 		b.Endpoint(t, "acme", 10)
 		id := s.ended(t, "acme", "order-1")
 		o := b.Order(t, "acme", "order-2", time.Hour)
-		c := s.signIn(t, "", partners.RoleOperator)
+		c := s.SignIn(t, "", partners.RoleOperator)
 		_, draft := ask(t, c, "POST", s.ops.URL+"/ops/replays", url.Values{"id": {id}})
 		_, order := ask(t, c, "GET", s.ops.URL+"/ops/orders/"+o.ID, nil)
 		for path, page := range map[string]string{"/ops/replays/start": draft, "/ops/orders/" + o.ID + "/move": order} {
@@ -158,13 +158,13 @@ func TestOfEqualFormsSentAtOnceOneActs(t *testing.T) {
 // What must not be seen unnoted is not shown, and that is counted.
 func TestAnAuditLogThatCannotBeWrittenIsCounted(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 10)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 10)
 	id := s.ended(t, "acme", "order-1")
 	var failures atomic.Int32
 	s.AuditFailed = func() { failures.Add(1) }
-	c := s.signIn(t, "", partners.RoleOperator)
-	s.bench.Unaudited(t, "an export", func() {
+	c := s.SignIn(t, "", partners.RoleOperator)
+	s.Bench.Unaudited(t, "an export", func() {
 		resp, body := ask(t, c, "GET", s.ops.URL+"/ops/deliveries.csv?q=state:cancelled", nil)
 		if resp.StatusCode != 500 || strings.Contains(body, id) || failures.Load() != 1 {
 			t.Errorf("%d, %d failures", resp.StatusCode, failures.Load())
@@ -174,11 +174,11 @@ func TestAnAuditLogThatCannotBeWrittenIsCounted(t *testing.T) {
 
 func TestEventsAreFoundByWhenTheyWereSent(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
+	s.Bench.Partner(t, "acme")
 	if _, err := s.Ledger.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
 		t.Fatal(err)
 	}
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	for query, want := range map[string]bool{"since=1h": true, "until=1h": false, "since=2d&until=1d": false, "since=1d": true, "since=2000-01-01&until=2999-01-01": true} {
 		resp, body := ask(t, c, "GET", s.ops.URL+"/ops/events?"+query, nil)
 		if found := strings.Contains(body, `>tp_1<`); resp.StatusCode != 200 || found != want {

@@ -21,7 +21,7 @@ func TestACardNumberInAReasonIsMasked(t *testing.T) {
 		s := stageOn(t, b)
 		b.Partner(t, "acme")
 		o := b.Order(t, "acme", "order-1", time.Hour)
-		c, path := s.signIn(t, "", partners.RoleAdmin), s.ops.URL+"/ops/orders/"+o.ID
+		c, path := s.SignIn(t, "", partners.RoleAdmin), s.ops.URL+"/ops/orders/"+o.ID
 		_, page := ask(t, c, "GET", path, nil)
 		form := formOf(page)
 		form.Set("status", "payout")
@@ -40,8 +40,8 @@ func TestACardNumberInAReasonIsMasked(t *testing.T) {
 func TestACardNumberInWhatIsWrittenOfAnEndpointIsMasked(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
 	_, err := s.Ledger.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
 		e.Description = "cards, such as 4111 1111 1111 1111"
 		e.Window.Breaker.OpenByHand("opened by hand: it got 4111 1111 1111 1111")
@@ -53,7 +53,7 @@ func TestACardNumberInWhatIsWrittenOfAnEndpointIsMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, operator := s.signIn(t, "acme", partners.RoleAdmin), s.signIn(t, "", partners.RoleAdmin)
+	admin, operator := s.SignIn(t, "acme", partners.RoleAdmin), s.SignIn(t, "", partners.RoleAdmin)
 	for _, page := range []struct {
 		client  *http.Client
 		address string

@@ -28,7 +28,7 @@ func (s *stage) sentOnce(t *testing.T, e delivery.NewEvent, a webhook.Attempt, s
 		t.Fatal(err)
 	}
 	var job delivery.Job
-	for _, ticket := range s.bench.Tickets() {
+	for _, ticket := range s.Bench.Tickets() {
 		if ticket.DeliveryID == stored.DeliveryIDs[0] {
 			if job, _, err = s.Ledger.Claim(t.Context(), ticket, "wrk_1"); err != nil {
 				t.Fatal(err)
@@ -52,14 +52,14 @@ var hostile = webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhoo
 
 func TestADeliverysPageShowsWhateverTheReceiverAnsweredAsText(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 8)
 	binary := s.failedOnce(t, "acme", "tp_<script>", hostile, webhook.Exhausted)
 	text := hostile
 	text.ResponseBody = []byte("<script>alert(2)</script> \u202e")
 	script := s.failedOnce(t, "acme", "tp_2", text, webhook.Pending)
 	for surface, c := range map[string]struct{ base, partner string }{"ops": {s.ops.URL + "/ops", ""}, "portal": {s.portal.URL + "/portal", "acme"}} {
-		client := s.signIn(t, c.partner, partners.RoleAdmin)
+		client := s.SignIn(t, c.partner, partners.RoleAdmin)
 		for _, id := range []string{binary, script} {
 			resp, body := ask(t, client, "GET", c.base+"/deliveries/"+id, nil)
 			if resp.StatusCode != 200 || strings.Contains(body, "<script>") || strings.ContainsAny(body, "\x00\u202e") || !strings.Contains(body, "answered 503") {
@@ -77,9 +77,9 @@ func TestADeliverysPageShowsWhateverTheReceiverAnsweredAsText(t *testing.T) {
 func TestAPartnerIsNotToldOfAddressesInside(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 8)
-	operator, partner := s.signIn(t, "", partners.RoleAdmin), s.signIn(t, "acme", partners.RoleAdmin)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 8)
+	operator, partner := s.SignIn(t, "", partners.RoleAdmin), s.SignIn(t, "acme", partners.RoleAdmin)
 	for address, private := range map[string]bool{"10.1.2.3": true, "fd00::7": true, "::ffff:10.1.2.3": true, "93.184.216.34": false} {
 		a := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorConnect, PeerIP: address}
 		path := "/deliveries/" + s.failedOnce(t, "acme", "tp_"+address, a, webhook.Exhausted)
@@ -96,11 +96,11 @@ func TestAPartnerIsNotToldOfAddressesInside(t *testing.T) {
 func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
 	s := newStage(t)
 	for _, code := range []string{"acme", "other"} {
-		s.bench.Partner(t, code)
-		s.bench.Endpoint(t, code, 8)
+		s.Bench.Partner(t, code)
+		s.Bench.Endpoint(t, code, 8)
 	}
 	id := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Pending)
-	stranger := s.signIn(t, "other", partners.RoleAdmin)
+	stranger := s.SignIn(t, "other", partners.RoleAdmin)
 	base := s.portal.URL + "/portal/deliveries"
 	for _, each := range [][2]string{{"GET", ""}, {"POST", "/retry"}, {"POST", "/cancel"}} {
 		if resp, _ := ask(t, stranger, each[0], base+"/"+id+each[1], nil); resp.StatusCode != 404 {
@@ -112,11 +112,11 @@ func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
 			t.Errorf("%s shows another's", path)
 		}
 	}
-	viewer := s.signIn(t, "acme", partners.RoleViewer)
+	viewer := s.SignIn(t, "acme", partners.RoleViewer)
 	if resp, _ := ask(t, viewer, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 403 {
 		t.Errorf("a viewer cancels: %d", resp.StatusCode)
 	}
-	own := s.signIn(t, "acme", partners.RoleDeveloper)
+	own := s.SignIn(t, "acme", partners.RoleDeveloper)
 	if resp, _ := ask(t, own, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 303 {
 		t.Errorf("cancel: %d", resp.StatusCode)
 	}
@@ -136,11 +136,11 @@ func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
 // company; the operators read who it was on either side.
 func TestADeliverysHistoryKeepsTheOperatorsNamesToThemselves(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 8)
 	id := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Pending)
-	anna, bao := s.person(t, "", partners.RoleOperator), s.person(t, "acme", partners.RoleDeveloper)
-	operator, own := s.signInAs(t, anna), s.signInAs(t, bao)
+	anna, bao := s.Bench.NewPerson(t, "", partners.RoleOperator), s.Bench.NewPerson(t, "acme", partners.RoleDeveloper)
+	operator, own := s.SignInAs(t, anna), s.SignInAs(t, bao)
 	ops, portal := s.ops.URL+"/ops/deliveries/"+id, s.portal.URL+"/portal/deliveries/"+id
 	for _, act := range []struct {
 		client  *http.Client
@@ -164,14 +164,14 @@ func TestADeliverysHistoryKeepsTheOperatorsNamesToThemselves(t *testing.T) {
 
 func TestATestIsNotSentAgain(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
 	test, err := delivery.NewTest(e, webhook.TopupCard, "key_1", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := s.sentOnce(t, test, hostile, webhook.Exhausted)
-	own := s.signIn(t, "acme", partners.RoleDeveloper)
+	own := s.SignIn(t, "acme", partners.RoleDeveloper)
 	page := s.portal.URL + "/portal/deliveries/" + id
 	if resp, body := ask(t, own, "GET", page, nil); resp.StatusCode != 200 || strings.Contains(body, id+"/retry") {
 		t.Errorf("the page of a test is %d and offers to send it again", resp.StatusCode)
@@ -183,15 +183,15 @@ func TestATestIsNotSentAgain(t *testing.T) {
 
 func TestAnExportKeepsFormulasOutAndIsAudited(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 8)
 	s.failedOnce(t, "acme", "=cmd()", hostile, webhook.Exhausted)
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	resp, body := ask(t, c, "GET", s.ops.URL+"/ops/deliveries.csv?q=state:exhausted", nil)
 	if resp.StatusCode != 200 || !strings.HasPrefix(body, "\ufeffdelivery_id,") || !strings.Contains(body, ",'=cmd(),") || strings.Count(body, "\n") != 2 {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
-	if n := s.bench.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'delivery.export' AND detail = 'state:exhausted'"); n != 1 {
+	if n := s.Bench.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'delivery.export' AND detail = 'state:exhausted'"); n != 1 {
 		t.Errorf("%d entries in the audit log", n)
 	}
 	if resp, _ := ask(t, c, "GET", s.ops.URL+"/ops/deliveries.csv?q=nope:1", nil); resp.StatusCode != 400 {
@@ -201,7 +201,7 @@ func TestAnExportKeepsFormulasOutAndIsAudited(t *testing.T) {
 
 func TestTheFilterFormBecomesTheTypedSearch(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	resp, _ := ask(t, c, "GET", s.ops.URL+"/ops/deliveries?q=state:held+partner:a&state=exhausted&partner=&code=5xx", nil)
 	if to := resp.Header.Get("Location"); to != "/ops/deliveries?q=state%3Aexhausted+code%3A5xx" {
 		t.Error(to)

@@ -13,13 +13,13 @@ import (
 
 func TestWhatIsMissedIsFoundReconciledAndOfferedForReplay(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 8)
 	id := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Exhausted)
 	if err := s.Ledger.AddRefusals(t.Context(), []delivery.Refusal{{Result: delivery.Refused, PartnerCode: "acme", Reference: "tp_9", Reason: "<script>x</script>\x00"}}); err != nil {
 		t.Fatal(err)
 	}
-	c := s.signIn(t, "", partners.RoleOperator)
+	c := s.SignIn(t, "", partners.RoleOperator)
 	resp, _ := ask(t, c, "GET", s.ops.URL+"/ops/find?q="+id, nil)
 	if resp.StatusCode != 303 || resp.Header.Get("Location") != "/ops/deliveries/"+id {
 		t.Errorf("find: %d %s", resp.StatusCode, resp.Header.Get("Location"))

@@ -11,7 +11,7 @@ import (
 
 func TestTheFirstPageSaysWhoseTroubleItIs(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	_, body := ask(t, c, "GET", s.ops.URL+"/ops", nil)
 	if !strings.Contains(body, "It is us: no worker is running") {
 		t.Errorf("without a worker: %s", body)
@@ -36,7 +36,7 @@ func TestTheFirstPageSaysWhoseTroubleItIs(t *testing.T) {
 
 func TestWithoutALedgerTheFirstPageShowsDashesAndNoZero(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	ask(t, c, "GET", s.ops.URL+"/ops/system", nil) // who this is stays known for a while
 	options := ledger.Options{DataDir: t.TempDir(), Log: s.Log}
 	if _, err := ledger.Migrate(t.Context(), options); err != nil {

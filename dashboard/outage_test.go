@@ -36,7 +36,7 @@ func TestWhileItsDatabaseStandsStillEveryPageAnswersInTime(t *testing.T) {
 	var asked []func()
 	for base, server := range map[string]string{"/ops": s.ops.URL, "/portal": s.portal.URL} {
 		partner := map[string]string{"/portal": "acme"}[base]
-		known, unknown := s.signIn(t, partner, partners.RoleAdmin), s.signIn(t, partner, partners.RoleAdmin)
+		known, unknown := s.SignIn(t, partner, partners.RoleAdmin), s.SignIn(t, partner, partners.RoleAdmin)
 		if resp, body := ask(t, known, "GET", server+base, nil); resp.StatusCode != http.StatusOK {
 			t.Fatalf("%d %s", resp.StatusCode, body)
 		}

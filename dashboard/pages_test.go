@@ -13,6 +13,7 @@ import (
 	"ledgerhook/dashboard/ops"
 	"ledgerhook/dashboard/portal"
 	"ledgerhook/dashboard/shell"
+	"ledgerhook/dashboard/shell/shelltest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -70,7 +71,7 @@ func TestOnlyDrawingsAreVouchedFor(t *testing.T) {
 func TestScriptInATextIsShownAsText(t *testing.T) {
 	const script = `"><script>alert(1)</script>`
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleOperator)
+	c := s.SignIn(t, "", partners.RoleOperator)
 	letter := partners.Letter{To: partners.Addressee{PartnerCode: script, Email: script, Lang: script}, Code: script}
 	if err := s.Mailbox.Carry(t.Context(), letter); err != nil {
 		t.Fatal(err)
@@ -86,8 +87,8 @@ func TestScriptInATextIsShownAsText(t *testing.T) {
 // Whoever asks for what nobody else asks for fills no memory with it.
 func TestWhatAnybodyCanMakeUpIsNotRemembered(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	c := s.signIn(t, "acme", partners.RoleViewer)
+	s.Bench.Partner(t, "acme")
+	c := s.SignIn(t, "acme", partners.RoleViewer)
 	ask(t, c, "GET", s.portal.URL+"/portal/deliveries", nil)
 	known := s.Memory.Len()
 	for _, path := range []string{"?q=state:any+until:2026-11-28T10:00:01", "?q=tp_1", "?cursor=" + webhook.NewID(webhook.DeliveryPrefix)} {
@@ -96,7 +97,7 @@ func TestWhatAnybodyCanMakeUpIsNotRemembered(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		ask(t, &http.Client{Transport: withCookie{fmt.Sprint("ledgerhook_portal=made up ", i)}}, "GET", s.portal.URL+"/portal/login", nil)
+		ask(t, &http.Client{Transport: shelltest.WithCookie(fmt.Sprint("ledgerhook_portal=made up ", i))}, "GET", s.portal.URL+"/portal/login", nil)
 	}
 	if n := s.Memory.Len(); n != known {
 		t.Errorf("%d more values are remembered", n-known)

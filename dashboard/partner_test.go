@@ -14,7 +14,7 @@ import (
 // endpointOf makes a partner with an endpoint.
 func (s *stage) endpointOf(t *testing.T, code string) webhook.Endpoint {
 	t.Helper()
-	s.bench.Partner(t, code)
+	s.Bench.Partner(t, code)
 	e, err := s.Ledger.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: code,
 		URL: "https://hooks.example/in", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 8}})
 	if err != nil {
@@ -37,7 +37,7 @@ func TestAnOperatorMovesAnEndpointAndItIsAudited(t *testing.T) {
 	confirmed := map[string]string{"pause": "The endpoint is paused.", "resume": "The endpoint is resumed.", "open-breaker": "The breaker is open until", "close-breaker": "The breaker is closed."}
 	s := newStage(t)
 	e := s.endpointOf(t, "acme")
-	c := s.signIn(t, "", partners.RoleOperator)
+	c := s.SignIn(t, "", partners.RoleOperator)
 	for _, tt := range []struct {
 		act  string
 		form url.Values
@@ -70,7 +70,7 @@ func TestAnOperatorMovesAnEndpointAndItIsAudited(t *testing.T) {
 func TestAnOperatorDisablesAPartnerWithAReason(t *testing.T) {
 	s := newStage(t)
 	e := s.endpointOf(t, "acme")
-	c := s.signIn(t, "", partners.RoleOperator)
+	c := s.SignIn(t, "", partners.RoleOperator)
 	resp, body := ask(t, c, "POST", s.ops.URL+"/ops/partners/acme/disable", nil)
 	if resp.StatusCode != 400 || !strings.Contains(body, "say why") {
 		t.Errorf("without a reason: %d %s", resp.StatusCode, body)
@@ -92,7 +92,7 @@ func TestWhoMayOnlyReadChangesNoPartner(t *testing.T) {
 	s := newStage(t)
 	e := s.endpointOf(t, "acme")
 	for _, role := range []partners.Role{partners.RoleViewer, partners.RoleAuditor} {
-		c := s.signIn(t, "", role)
+		c := s.SignIn(t, "", role)
 		reason := url.Values{"reason": {"x"}}
 		for _, pattern := range append(patternsOf("/ops/partners"), patternsOf("/ops/endpoints")...) {
 			path, post := strings.CutPrefix(pattern, "POST ")
@@ -114,7 +114,7 @@ func TestWhoMayOnlyReadChangesNoPartner(t *testing.T) {
 
 func TestAPartnerIsMadeOnThePageAndItsSecretsAreShownOnce(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleOperator)
+	c := s.SignIn(t, "", partners.RoleOperator)
 	key, err := signer.GenerateKey(2048)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAPartnerIsMadeOnThePageAndItsSecretsAreShownOnce(t *testing.T) {
 func TestAPartnersPageShowsItsFunnelAndItsEndpoints(t *testing.T) {
 	s := newStage(t)
 	e := s.endpointOf(t, "acme")
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	for _, span := range []string{"", "1h", "7d", "30d", "nonsense"} {
 		resp, body := ask(t, c, "GET", s.ops.URL+"/ops/partners/acme?span="+span, nil)
 		for _, text := range []string{"Accepted", "First try", "Exhausted", e.ID, "hooks.example", "breaker closed", "never"} {

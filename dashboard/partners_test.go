@@ -11,13 +11,13 @@ import (
 func TestTheListOfPartnersSaysWhenTheirEndpointsAreNotKnown(t *testing.T) {
 	s := stageOn(t, ledgertest.NewFresh(t, "sqlite"))
 	s.endpointOf(t, "acme")
-	c := s.signIn(t, "", partners.RoleViewer)
+	c := s.SignIn(t, "", partners.RoleViewer)
 	const says = "Endpoints, breakers, what is held and the last success"
 	_, body := ask(t, c, "GET", s.ops.URL+"/ops/partners", nil)
 	if strings.Contains(body, says) || !strings.Contains(body, "closed") || !strings.Contains(body, "never") {
 		t.Errorf("known: %s", body)
 	}
-	if _, err := s.bench.Raw.ExecContext(t.Context(), "ALTER TABLE windows RENAME TO elsewhere"); err != nil {
+	if _, err := s.Bench.Raw.ExecContext(t.Context(), "ALTER TABLE windows RENAME TO elsewhere"); err != nil {
 		t.Fatal(err)
 	}
 	resp, body := ask(t, c, "GET", s.ops.URL+"/ops/partners", nil)

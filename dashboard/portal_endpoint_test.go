@@ -72,7 +72,7 @@ func (s *stage) work(t *testing.T) {
 			case <-ctx.Done():
 				return
 			case <-look.C:
-				for _, ticket := range s.bench.Tickets() {
+				for _, ticket := range s.Bench.Tickets() {
 					w.Take(ctx, ticket)
 				}
 			}
@@ -126,7 +126,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 			came <- got{r.Header, body}
 		}))
 		t.Cleanup(server.Close)
-		c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+		c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 		form := newForm(t, c, base+"/portal/endpoints/new", append([]string{"url", " " + server.URL + "/hooks?shop=My Shop", "description", "production", "type", "TopupCard", "test", "yes",
 			"header", "X-Api-Key", "value", "s3cret"}, endpointFields...)...)
 		resp, body := ask(t, c, "POST", base+"/portal/endpoints", form)
@@ -212,7 +212,7 @@ func TestAReceiverThatDoesNotAnswerYetIsSavedAllTheSame(t *testing.T) {
 	s.work(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close() // nobody listens there any more
-	c, base := s.signIn(t, "acme", partners.RoleAdmin), s.portal.URL
+	c, base := s.SignIn(t, "acme", partners.RoleAdmin), s.portal.URL
 	form := newForm(t, c, base+"/portal/endpoints/new", append([]string{"url", server.URL, "test", "yes"}, endpointFields...)...)
 	resp, _ := ask(t, c, "POST", base+"/portal/endpoints", form)
 	_, body := ask(t, c, "GET", base+resp.Header.Get("Location"), nil)
@@ -228,9 +228,9 @@ func TestAReceiverThatDoesNotAnswerYetIsSavedAllTheSame(t *testing.T) {
 // and nothing is kept of the form but what was typed.
 func TestWhatCannotBeSavedIsSaidBesideItsField(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 	long := strings.Repeat("x", 201)
 	for _, tt := range []struct{ field, value, en, vi string }{
 		{"url", "", "must be a URL like", "phải là URL như"},
@@ -284,9 +284,9 @@ func TestWhatCannotBeSavedIsSaidBesideItsField(t *testing.T) {
 
 func TestScriptInAFieldIsText(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 	const boom = `"><script>alert(1)</script>`
 	form := newForm(t, c, base+"/portal/endpoints/"+e.ID+"/edit", append([]string{"url", "https://partner.example.com/" + url.PathEscape(boom), "description", boom, "header", "X-A", "value", boom}, endpointFields...)...)
 	if resp, body := ask(t, c, "POST", base+"/portal/endpoints/"+e.ID, form); resp.StatusCode != 303 {
@@ -308,9 +308,9 @@ func TestScriptInAFieldIsText(t *testing.T) {
 
 func TestHeadersAreKeptReplacedAndTakenOutWithoutBeingShown(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	c, path := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL+"/portal/endpoints/"+e.ID
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	c, path := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL+"/portal/endpoints/"+e.ID
 	save := func(pairs ...string) (int, string) {
 		t.Helper()
 		form := newForm(t, c, path+"/edit", append(append([]string{"url", e.URL}, endpointFields...), pairs...)...)
@@ -350,9 +350,9 @@ func TestHeadersAreKeptReplacedAndTakenOutWithoutBeingShown(t *testing.T) {
 
 func TestTwoWhoChangeAnEndpointAtOnceAreTold(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	c, path := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL+"/portal/endpoints/"+e.ID
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	c, path := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL+"/portal/endpoints/"+e.ID
 	first := newForm(t, c, path+"/edit", append([]string{"url", e.URL, "description", "first"}, endpointFields...)...)
 	second := newForm(t, c, path+"/edit", append([]string{"url", e.URL, "description", "second"}, endpointFields...)...)
 	if resp, _ := ask(t, c, "POST", path, first); resp.StatusCode != 303 {
@@ -374,7 +374,7 @@ func TestAPartnerPausesResumesAndRemovesAnEndpoint(t *testing.T) {
 		s := stageOn(t, b)
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 8)
-		c, path := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL+"/portal/endpoints/"+e.ID
+		c, path := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL+"/portal/endpoints/"+e.ID
 		ask(t, c, "POST", path+"/pause", nil)
 		if _, err := s.Ledger.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
 			t.Fatal(err)
@@ -406,9 +406,9 @@ func TestAPartnerPausesResumesAndRemovesAnEndpoint(t *testing.T) {
 
 func TestAViewerOfThePortalReadsAlone(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	c := s.signIn(t, "acme", partners.RoleViewer)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	c := s.SignIn(t, "acme", partners.RoleViewer)
 	acts := regexp.MustCompile(`^POST |/(new|edit|remove)$`)
 	for _, pattern := range append(patternsOf("/portal/endpoints"), patternsOf("/portal/secrets")...) {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -426,20 +426,20 @@ func TestAViewerOfThePortalReadsAlone(t *testing.T) {
 func TestAnEndpointThatIsTestedTooOftenIsToldOf(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
 	for range webhook.TestsPerMinute { // by whatever way
 		if err := s.Limiter.AllowTest(t.Context(), "acme", e.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+	c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 	form := newForm(t, c, base+"/portal/endpoints/"+e.ID, "type", string(webhook.TopupCard))
 	resp, body := ask(t, c, "POST", base+"/portal/endpoints/"+e.ID+"/test", form)
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "at most 10 times a minute") {
 		t.Errorf("%d, Retry-After %q: %s", resp.StatusCode, resp.Header.Get("Retry-After"), body)
 	}
-	if n := s.bench.Count(t, "SELECT COUNT(*) FROM events"); n != 0 {
+	if n := s.Bench.Count(t, "SELECT COUNT(*) FROM events"); n != 0 {
 		t.Errorf("%d tests are sent", n)
 	}
 }

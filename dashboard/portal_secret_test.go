@@ -34,7 +34,7 @@ func TestASecretIsMadeShownOnceActivatedAndTheOldOneRevoked(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := stageOn(t, b)
 		b.Partner(t, "acme")
-		c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+		c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 		state := func() (all []string) {
 			t.Helper()
 			found, err := s.Ledger.Secrets(t.Context(), "acme")
@@ -107,9 +107,9 @@ func TestASecretIsMadeShownOnceActivatedAndTheOldOneRevoked(t *testing.T) {
 
 func TestAFormWithoutItsTokenIsRefusedInThePagesLanguage(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	c := s.signIn(t, "acme", partners.RoleDeveloper)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	c := s.SignIn(t, "acme", partners.RoleDeveloper)
 	resp, body := ask(t, c, "POST", s.portal.URL+"/portal/endpoints/"+e.ID+"/remove", nil, "Accept-Language", "vi")
 	if resp.StatusCode != 400 || !strings.Contains(body, "hãy tải lại trang") {
 		t.Errorf("%d %s", resp.StatusCode, body)
@@ -118,8 +118,8 @@ func TestAFormWithoutItsTokenIsRefusedInThePagesLanguage(t *testing.T) {
 
 func TestElevenPendingSecretsAreTooMany(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	c, base := s.signIn(t, "acme", partners.RoleDeveloper), s.portal.URL
+	s.Bench.Partner(t, "acme")
+	c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 	for range 10 {
 		if resp, _ := ask(t, c, "POST", base+"/portal/secrets", newForm(t, c, base+"/portal/secrets")); resp.StatusCode != 201 {
 			t.Fatalf("%d", resp.StatusCode)

@@ -22,7 +22,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 	"deliveries": func(t *testing.T, s *stage, code string) string {
 		return s.failedOnce(t, code, "tp_1", webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorDNS}, webhook.Pending)
 	},
-	"endpoints": func(t *testing.T, s *stage, code string) string { return s.bench.Endpoint(t, code, 8).ID },
+	"endpoints": func(t *testing.T, s *stage, code string) string { return s.Bench.Endpoint(t, code, 8).ID },
 	"secrets": func(t *testing.T, s *stage, code string) string {
 		secret, _ := partners.NewSecret(s.Box, code, time.Now())
 		if err := s.Ledger.AddSecret(t.Context(), secret); err != nil {
@@ -38,7 +38,9 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 		}
 		return r.ID
 	},
-	"people": func(t *testing.T, s *stage, code string) string { return s.person(t, code, partners.RoleViewer).ID },
+	"people": func(t *testing.T, s *stage, code string) string {
+		return s.Bench.NewPerson(t, code, partners.RoleViewer).ID
+	},
 	"invites": func(t *testing.T, s *stage, code string) string {
 		_, hash := partners.NewPageToken()
 		i := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: code, Role: partners.RoleViewer, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
@@ -50,7 +52,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 	"sessions": func(t *testing.T, s *stage, code string) string {
 		_, hash := partners.NewPageToken()
 		now := time.Now()
-		session := partners.Session{ID: webhook.NewID("ses_"), PersonID: s.person(t, code, partners.RoleViewer).ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
+		session := partners.Session{ID: webhook.NewID("ses_"), PersonID: s.Bench.NewPerson(t, code, partners.RoleViewer).ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
 		if err := s.Ledger.StartSession(t.Context(), hash, session, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
 			t.Fatal(err)
 		}
@@ -75,9 +77,9 @@ func TestEveryRouteOfThePortalKnowsNothingOfAnotherPartner(t *testing.T) {
 		}
 		askers := map[partners.Role]*http.Client{}
 		for _, role := range partners.PartnerRoles {
-			askers[role] = s.signIn(t, "acme", role)
+			askers[role] = s.SignIn(t, "acme", role)
 		}
-		owner := s.signIn(t, "globex", partners.RoleAdmin)
+		owner := s.SignIn(t, "globex", partners.RoleAdmin)
 		checked := 0
 		for _, pattern := range patternsOf("/portal") {
 			method, path, _ := strings.Cut(pattern, " ")

@@ -15,7 +15,7 @@ func TestOperatorsFeedTheRates(t *testing.T) {
 	t.Parallel()
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := stageOn(t, b)
-		c := s.signIn(t, "", partners.RoleOperator)
+		c := s.SignIn(t, "", partners.RoleOperator)
 		form := url.Values{"form": {"f1"}, "crypto": {"USDT"}, "price": {" 25450.5 "}, "network": {"TRC20"}, "walletAddress": {"TWallet1"}}
 		for _, done := range []string{"set", "again"} {
 			if resp, body := ask(t, c, "POST", s.ops.URL+"/ops/rates", form); resp.StatusCode != 303 || resp.Header.Get("Location") != "/ops/rates?done="+done {
@@ -35,7 +35,7 @@ func TestOperatorsFeedTheRates(t *testing.T) {
 				t.Errorf("%s %q: %d %s", field, value, resp.StatusCode, body)
 			}
 		}
-		viewer := s.signIn(t, "", partners.RoleViewer)
+		viewer := s.SignIn(t, "", partners.RoleViewer)
 		if _, body := ask(t, viewer, "GET", s.ops.URL+"/ops/rates", nil); !strings.Contains(body, "USDT") || strings.Contains(body, "<form class=\"stack\"") {
 			t.Error("a viewer sees no rate, or a form")
 		}

@@ -45,7 +45,7 @@ func TestAReplayIsStartedOnceFromAFrozenDraft(t *testing.T) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 10)
 		id := s.ended(t, "acme", "order-1")
-		operator := s.signIn(t, "", partners.RoleOperator)
+		operator := s.SignIn(t, "", partners.RoleOperator)
 		resp, body := ask(t, operator, "POST", s.ops.URL+"/ops/replays", url.Values{"id": {id}})
 		if resp.StatusCode != 200 || !strings.Contains(body, "1 delivery") || !strings.Contains(body, id) {
 			t.Fatalf("%d %s", resp.StatusCode, body)
@@ -56,7 +56,7 @@ func TestAReplayIsStartedOnceFromAFrozenDraft(t *testing.T) {
 			t.Errorf("without a reason: %d %s", resp.StatusCode, body)
 		}
 		form.Set("reason", "<script>alert(1)</script>")
-		if resp, _ := ask(t, s.signIn(t, "", partners.RoleViewer), "POST", s.ops.URL+"/ops/replays/start", form); resp.StatusCode != http.StatusForbidden {
+		if resp, _ := ask(t, s.SignIn(t, "", partners.RoleViewer), "POST", s.ops.URL+"/ops/replays/start", form); resp.StatusCode != http.StatusForbidden {
 			t.Errorf("a viewer starts a replay: %d", resp.StatusCode)
 		}
 		resp, _ = ask(t, operator, "POST", s.ops.URL+"/ops/replays/start", form)
@@ -95,7 +95,7 @@ func TestAPartnerRecoversItsOwnAlone(t *testing.T) {
 			b.Endpoint(t, code, 10)
 		}
 		own, other := s.ended(t, "acme", "order-1"), s.ended(t, "globex", "order-2")
-		acme, globex := s.signIn(t, "acme", partners.RoleDeveloper), s.signIn(t, "globex", partners.RoleDeveloper)
+		acme, globex := s.SignIn(t, "acme", partners.RoleDeveloper), s.SignIn(t, "globex", partners.RoleDeveloper)
 		_, body := ask(t, acme, "POST", s.portal.URL+"/portal/replays", url.Values{"id": {own, other}})
 		if !strings.Contains(body, "1 delivery") || strings.Contains(body, "order-2") {
 			t.Fatalf("%s", body)
@@ -133,7 +133,7 @@ func TestAnOrderIsMovedOnceWithAReason(t *testing.T) {
 		s := stageOn(t, b)
 		b.Partner(t, "acme")
 		o := b.Order(t, "acme", "order-1", time.Hour)
-		c, path := s.signIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
+		c, path := s.SignIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/orders/"+o.ID
 		_, body := ask(t, c, "GET", path, nil)
 		for _, status := range orders.Statuses {
 			offered := strings.Contains(body, `name="status" value="`+string(status)+`"`)
@@ -147,7 +147,7 @@ func TestAnOrderIsMovedOnceWithAReason(t *testing.T) {
 			t.Errorf("without a reason: %d", resp.StatusCode)
 		}
 		form.Set("reason", "<script>alert(1)</script>")
-		if resp, _ := ask(t, s.signIn(t, "", partners.RoleViewer), "POST", path+"/move", form); resp.StatusCode != 403 {
+		if resp, _ := ask(t, s.SignIn(t, "", partners.RoleViewer), "POST", path+"/move", form); resp.StatusCode != 403 {
 			t.Errorf("a viewer moves an order: %d", resp.StatusCode)
 		}
 		for _, done := range []string{"move", "again"} {

@@ -19,7 +19,7 @@ func TestRefusalsAreInTheLanguageOfThePage(t *testing.T) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 8)
 		id := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Pending)
-		own := s.signIn(t, "acme", partners.RoleAdmin)
+		own := s.SignIn(t, "acme", partners.RoleAdmin)
 		base := s.portal.URL + "/portal/deliveries/"
 		vi := []string{"Accept-Language", "vi"}
 		refuses := func(status int, address, says string, form url.Values) {
@@ -54,7 +54,7 @@ func TestARetriedDeliverySaysWhatItStillWaitsFor(t *testing.T) {
 		for i := range ids {
 			ids[i] = s.failedOnce(t, "acme", "tp_1", hostile, webhook.Pending)
 		}
-		own := s.signIn(t, "acme", partners.RoleAdmin)
+		own := s.SignIn(t, "acme", partners.RoleAdmin)
 		for i, each := range []struct {
 			change func(w *webhook.Window)
 			says   string
@@ -82,14 +82,14 @@ func TestARetriedDeliverySaysWhatItStillWaitsFor(t *testing.T) {
 func TestAdviceOnADeliverysPageGoesByTheEndpointsOwnLimit(t *testing.T) {
 	s := newStage(t)
 	s.Timeout = 15 * time.Second
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
 	var id string
 	for range 10 {
 		a := webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200, Phases: webhook.Phases{Total: 9 * time.Second}}
 		id = s.failedOnce(t, "acme", "tp_1", a, webhook.Delivered)
 	}
-	own := s.signIn(t, "acme", partners.RoleViewer)
+	own := s.SignIn(t, "acme", partners.RoleViewer)
 	for limit, slow := range map[time.Duration]bool{0: true, 30 * time.Second: false} {
 		if _, err := s.Ledger.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
 			t.Fatal(err)
@@ -105,9 +105,9 @@ func TestAdviceOnADeliverysPageGoesByTheEndpointsOwnLimit(t *testing.T) {
 func TestPartnersAreToldHowLongAnAnswerMayTake(t *testing.T) {
 	s := newStage(t)
 	s.Timeout, s.Retry = 15*time.Second, webhook.RetryPolicy{Waits: []time.Duration{7 * time.Minute, 5 * time.Second, 30 * time.Second}}
-	s.bench.Partner(t, "acme")
-	e := s.bench.Endpoint(t, "acme", 8)
-	own := s.signIn(t, "acme", partners.RoleDeveloper)
+	s.Bench.Partner(t, "acme")
+	e := s.Bench.Endpoint(t, "acme", 8)
+	own := s.SignIn(t, "acme", partners.RoleDeveloper)
 	for path, says := range map[string][]string{
 		"catalogue":                   {"Within 15 s, the connection included.", "up to 3 attempts in about 35 s. The first is made at once", `<p class="waits"><code>5 s</code> <code>30 s</code> </p>`},
 		"endpoints/" + e.ID:           {"15 s"},

@@ -1,19 +1,16 @@
 package dashboard
 
 import (
-	"context"
 	"crypto/rsa"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"ledgerhook/dashboard/shell/shelltest"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/ledgertest"
@@ -47,7 +44,7 @@ func Forms() (patterns []string) {
 // on each.
 type stage struct {
 	*Dashboard
-	bench       *ledgertest.Bench
+	shelltest.Visitors
 	ops, portal *httptest.Server
 }
 
@@ -78,73 +75,18 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{Dashboard: d, bench: b}
+	s := &stage{Dashboard: d, Visitors: shelltest.Visitors{Bench: b}}
 	s.ops, s.portal = httptest.NewServer(web.Observe(log, nil, d.Ops())), httptest.NewServer(web.Observe(log, nil, d.Portal()))
 	t.Cleanup(s.ops.Close)
 	t.Cleanup(s.portal.Close)
 	return s
 }
 
-// person makes somebody, an operator if the partner is empty.
-func (s *stage) person(t *testing.T, partner string, role partners.Role) partners.Person {
-	t.Helper()
-	return s.bench.NewPerson(t, partner, role)
-}
-
-// signIn makes a person and returns a client that is signed in as him; an
-// empty partner makes an operator.
-func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.Client {
-	t.Helper()
-	return s.signInAs(t, s.person(t, partner, role))
-}
-
-func (s *stage) signInAs(t *testing.T, person partners.Person) *http.Client {
-	t.Helper()
-	name := "ledgerhook_ops"
-	if !person.IsOperator() {
-		name = "ledgerhook_portal"
-	}
-	return &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     withCookie{name + "=" + s.bench.SignIn(t, person)},
-	}
-}
-
-type withCookie struct{ cookie string }
-
-func (c withCookie) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Add("Cookie", c.cookie)
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-var stranger = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-
-func ask(t *testing.T, c *http.Client, method, address string, form url.Values, headers ...string) (*http.Response, string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if method == "POST" {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	resp, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
-}
+// What tests ask for pages with.
+var (
+	stranger = shelltest.Stranger
+	ask      = shelltest.Ask
+)
 
 // formToken is what a form carries that must be done once.
 func formToken() string {

@@ -14,7 +14,7 @@ import (
 
 func TestEveryAnswerKeepsForeignScriptsOut(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleAdmin)
+	c := s.SignIn(t, "", partners.RoleAdmin)
 	_, page := ask(t, c, "GET", s.ops.URL+"/ops", nil)
 	script := regexp.MustCompile(`/ops/static/app\.[^"]+\.js`).FindString(page)
 	if script == "" {
@@ -34,7 +34,7 @@ func TestEveryAnswerKeepsForeignScriptsOut(t *testing.T) {
 
 func TestAFormFromAnotherSiteIsRefused(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleAdmin)
+	c := s.SignIn(t, "", partners.RoleAdmin)
 	form := url.Values{"theme": {"dark"}}
 	for _, header := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
 		resp, body := ask(t, c, "POST", s.ops.URL+"/ops/preferences", form, header[0], header[1])
@@ -54,8 +54,8 @@ func TestWhoHasNotSignedInIsLedToTheSignIn(t *testing.T) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, resp.Header.Get("Location"))
 		}
 	}
-	s.bench.Partner(t, "acme")
-	partner := s.signIn(t, "acme", partners.RoleAdmin)
+	s.Bench.Partner(t, "acme")
+	partner := s.SignIn(t, "acme", partners.RoleAdmin)
 	if resp, _ := ask(t, partner, "GET", s.ops.URL+"/ops/system", nil); resp.StatusCode != 303 {
 		t.Errorf("a partner's session at /ops: %d", resp.StatusCode)
 	}
@@ -66,7 +66,7 @@ func TestWhoHasNotSignedInIsLedToTheSignIn(t *testing.T) {
 
 func TestAMissingRightIsSaidInASentence(t *testing.T) {
 	s := newStage(t)
-	resp, body := ask(t, s.signIn(t, "", partners.RoleViewer), "GET", s.ops.URL+"/ops/mailbox", nil)
+	resp, body := ask(t, s.SignIn(t, "", partners.RoleViewer), "GET", s.ops.URL+"/ops/mailbox", nil)
 	if resp.StatusCode != 403 || !strings.Contains(body, "your role reads") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
@@ -74,7 +74,7 @@ func TestAMissingRightIsSaidInASentence(t *testing.T) {
 
 func TestErrorsArePagesInPlainWordsWithTheRequestsID(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleAdmin)
+	c := s.SignIn(t, "", partners.RoleAdmin)
 	for _, tt := range []struct {
 		method, path string
 		status       int
@@ -115,7 +115,7 @@ func TestThemeAndLanguageAreKeptAndLeadBackHereOnly(t *testing.T) {
 
 func TestTheFirstTwoPagesShowWhatIs(t *testing.T) {
 	s := newStage(t)
-	c := s.signIn(t, "", partners.RoleOperator)
+	c := s.SignIn(t, "", partners.RoleOperator)
 	if err := s.Ledger.Heartbeat(t.Context(), "wrk_1", "host-1/42"); err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +141,8 @@ func TestTheFirstTwoPagesShowWhatIs(t *testing.T) {
 func TestWhoReadsTheMailboxIsNoted(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := stageOn(t, b)
-		operator := s.person(t, "", partners.RoleOperator)
-		c := s.signInAs(t, operator)
+		operator := s.Bench.NewPerson(t, "", partners.RoleOperator)
+		c := s.SignInAs(t, operator)
 		for range 2 {
 			if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/mailbox", nil); resp.StatusCode != 200 || strings.Contains(body, "data-live") {
 				t.Errorf("%d, or it refreshes itself", resp.StatusCode)
@@ -165,8 +165,8 @@ func TestWhatCannotBeAnIDOrATextIsNoFaultOfOurs(t *testing.T) {
 			base     string
 			patterns []string
 		}{
-			{s.signIn(t, "", partners.RoleAdmin), s.ops.URL, patternsOf("/ops")},
-			{s.signIn(t, "acme", partners.RoleAdmin), s.portal.URL, patternsOf("/portal")},
+			{s.SignIn(t, "", partners.RoleAdmin), s.ops.URL, patternsOf("/ops")},
+			{s.SignIn(t, "acme", partners.RoleAdmin), s.portal.URL, patternsOf("/portal")},
 		} {
 			for _, pattern := range who.patterns {
 				method, path, _ := strings.Cut(strings.TrimSuffix(pattern, "{$}"), " ")
@@ -196,8 +196,8 @@ func TestWhatCannotBeAnIDOrATextIsNoFaultOfOurs(t *testing.T) {
 // An id that another page's memory could be kept under is no such endpoint.
 func TestAnEndpointsPageIsAskedForByItsIDAlone(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	c := s.signIn(t, "acme", partners.RoleViewer)
+	s.Bench.Partner(t, "acme")
+	c := s.SignIn(t, "acme", partners.RoleViewer)
 	for range 2 {
 		for _, id := range []string{"x", "x%2Fhistory"} {
 			if resp, _ := ask(t, c, "GET", s.portal.URL+"/portal/endpoints/"+id, nil); resp.StatusCode != http.StatusNotFound {

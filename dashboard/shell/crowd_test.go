@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ledgerhook/dashboard/shell/shelltest"
 	"ledgerhook/partners"
 	"ledgerhook/web"
 )
@@ -28,7 +29,7 @@ func (s *stage) fill(t *testing.T, key string) {
 func (s *stage) shut(t *testing.T) {
 	t.Helper()
 	for _, table := range []string{"sessions", "login_failures", "invites"} {
-		if _, err := s.bench.Raw.ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table); err != nil {
+		if _, err := s.Bench.Raw.ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,8 +50,8 @@ func checkShort(t *testing.T, what string, status int, resp *http.Response, body
 func TestStrangersBeyondTheirRateAreRefusedInShortAndWithoutTheLedger(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	viewer := s.signIn(t, "acme", partners.RoleViewer)
+	s.Bench.Partner(t, "acme")
+	viewer := s.SignIn(t, "acme", partners.RoleViewer)
 	if resp, _ := ask(t, viewer, "GET", s.portal.URL+"/portal/account", nil); resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}
@@ -62,7 +63,7 @@ func TestStrangersBeyondTheirRateAreRefusedInShortAndWithoutTheLedger(t *testing
 		t.Errorf("a file: %s", resp.Status)
 	}
 	s.shut(t)
-	made := &http.Client{Transport: withCookie{cookie: "ledgerhook_portal=made-up"}}
+	made := &http.Client{Transport: shelltest.WithCookie("ledgerhook_portal=made-up")}
 	for what, one := range map[string]struct {
 		client       *http.Client
 		method, path string
@@ -85,14 +86,14 @@ func TestStrangersBeyondTheirRateAreRefusedInShortAndWithoutTheLedger(t *testing
 func TestAPersonGetsAShareOfThePages(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	one, other := s.signIn(t, "", partners.RoleViewer), s.signIn(t, "", partners.RoleViewer)
+	one, other := s.SignIn(t, "", partners.RoleViewer), s.SignIn(t, "", partners.RoleViewer)
 	look := func(c *http.Client) (*http.Response, string) { return ask(t, c, "GET", s.ops.URL+"/ops/account", nil) }
 	for _, c := range []*http.Client{one, other} {
 		if resp, _ := look(c); resp.StatusCode != http.StatusOK {
 			t.Fatal(resp.Status)
 		}
 	}
-	_, token, _ := strings.Cut(one.Transport.(withCookie).cookie, "=")
+	_, token, _ := strings.Cut(string(one.Transport.(shelltest.WithCookie)), "=")
 	s.fill(t, "ops session/"+string(partners.HashPageToken(token)))
 	resp, body := look(one)
 	checkShort(t, "one", http.StatusTooManyRequests, resp, body)
@@ -162,14 +163,14 @@ func TestARefusalIsKeptBackUnlessThereAreTooManyOrTheProcessStops(t *testing.T) 
 func TestARefusedStreamIsNotLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	viewer := s.person(t, "", partners.RoleViewer)
-	c := s.signInAs(t, viewer)
+	viewer := s.Bench.NewPerson(t, "", partners.RoleViewer)
+	c := s.SignInAs(t, viewer)
 	for n := range maxPersonStreams {
 		if resp := open(t, c, s.ops.URL+"/ops/live"); resp.StatusCode != http.StatusOK {
 			t.Fatalf("stream %d: %s", n, resp.Status)
 		}
 	}
-	again := s.signInAs(t, viewer)
+	again := s.SignInAs(t, viewer)
 	for n := range 3 {
 		resp := open(t, again, s.ops.URL+"/ops/live")
 		body, err := io.ReadAll(resp.Body)

@@ -24,7 +24,7 @@ func TestWhoFindsTheDoorCrowdedHearsSoAtOnce(t *testing.T) {
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("%s, %v", resp.Status, resp.Header)
 	}
-	if n := s.bench.Count(t, "SELECT COUNT(*) FROM login_failures"); n != 0 {
+	if n := s.Bench.Count(t, "SELECT COUNT(*) FROM login_failures"); n != 0 {
 		t.Errorf("it left %d rows", n)
 	}
 	if resp, _ := ask(t, stranger, "POST", s.ops.URL+"/ops/login", guess); resp.StatusCode != http.StatusUnauthorized {
@@ -35,7 +35,7 @@ func TestWhoFindsTheDoorCrowdedHearsSoAtOnce(t *testing.T) {
 func TestALockedTryAsksTheLedgerOnlyNowAndThen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	_, err := s.bench.Raw.ExecContext(t.Context(), "INSERT INTO login_failures (subject, n, last_at) VALUES ('address 127.0.0.1', $1, $2)", partners.AddressFailures, time.Now().UnixMicro())
+	_, err := s.Bench.Raw.ExecContext(t.Context(), "INSERT INTO login_failures (subject, n, last_at) VALUES ('address 127.0.0.1', $1, $2)", partners.AddressFailures, time.Now().UnixMicro())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestALockedTryAsksTheLedgerOnlyNowAndThen(t *testing.T) {
 		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
 			t.Errorf("try %d: %s, %v", try, resp.Status, resp.Header)
 		}
-		if _, err := s.bench.Raw.ExecContext(t.Context(), "DELETE FROM login_failures"); err != nil {
+		if _, err := s.Bench.Raw.ExecContext(t.Context(), "DELETE FROM login_failures"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestALockedTryAsksTheLedgerOnlyNowAndThen(t *testing.T) {
 	if resp, _ := ask(t, stranger, "POST", s.portal.URL+"/portal/login", guess); resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a lock that was lifted: %s", resp.Status)
 	}
-	if n := s.bench.Count(t, "SELECT COUNT(*) FROM audit"); n != 1 {
+	if n := s.Bench.Count(t, "SELECT COUNT(*) FROM audit"); n != 1 {
 		t.Errorf("%d entries in the audit log, want that of the try that was none of the locked", n)
 	}
 }

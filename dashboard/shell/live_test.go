@@ -50,9 +50,9 @@ func TestASubjectIsAskedOnceASecondForAllAndNotForNobody(t *testing.T) {
 
 func TestAPageHearsOfWhatIsNew(t *testing.T) {
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	s.bench.Endpoint(t, "acme", 10)
-	c := s.signIn(t, "acme", partners.RoleViewer)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 10)
+	c := s.SignIn(t, "acme", partners.RoleViewer)
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.portal.URL+"/portal/live", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +109,10 @@ func TestAPersonListensOnFivePagesAndAllOnTwoHundred(t *testing.T) {
 func TestAPageTooManyIsToldToComeBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.bench.Partner(t, "acme")
-	viewer := s.person(t, "acme", partners.RoleViewer)
+	s.Bench.Partner(t, "acme")
+	viewer := s.Bench.NewPerson(t, "acme", partners.RoleViewer)
 	for n := range maxPersonStreams + 1 {
-		resp := open(t, s.signInAs(t, viewer), s.portal.URL+"/portal/live?q="+strconv.Itoa(n))
+		resp := open(t, s.SignInAs(t, viewer), s.portal.URL+"/portal/live?q="+strconv.Itoa(n))
 		if n < maxPersonStreams && resp.StatusCode != http.StatusOK {
 			t.Fatalf("page %d: %s", n, resp.Status)
 		}
@@ -120,7 +120,7 @@ func TestAPageTooManyIsToldToComeBack(t *testing.T) {
 			t.Errorf("page %d: %s, %v", n, resp.Status, resp.Header)
 		}
 	}
-	if resp := open(t, s.signIn(t, "acme", partners.RoleViewer), s.portal.URL+"/portal/live"); resp.StatusCode != http.StatusOK {
+	if resp := open(t, s.SignIn(t, "acme", partners.RoleViewer), s.portal.URL+"/portal/live"); resp.StatusCode != http.StatusOK {
 		t.Errorf("another person: %s", resp.Status)
 	}
 }
@@ -147,9 +147,9 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.bench.Partner(t, "acme")
-			viewer := s.person(t, "acme", partners.RoleViewer)
-			gone, stays := open(t, s.signInAs(t, viewer), s.portal.URL+"/portal/live"), open(t, s.signIn(t, "", partners.RoleViewer), s.ops.URL+"/ops/live")
+			s.Bench.Partner(t, "acme")
+			viewer := s.Bench.NewPerson(t, "acme", partners.RoleViewer)
+			gone, stays := open(t, s.SignInAs(t, viewer), s.portal.URL+"/portal/live"), open(t, s.SignIn(t, "", partners.RoleViewer), s.ops.URL+"/ops/live")
 			if err := end(s, viewer); err != nil {
 				t.Fatal(err)
 			}

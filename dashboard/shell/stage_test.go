@@ -1,17 +1,13 @@
 package shell
 
 import (
-	"context"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
+	"ledgerhook/dashboard/shell/shelltest"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/ledgertest"
@@ -25,7 +21,7 @@ func TestMain(m *testing.M) { ledgertest.Main(m) }
 // stage is both surfaces with the shell's own pages alone, on a real ledger.
 type stage struct {
 	*Shell
-	bench       *ledgertest.Bench
+	shelltest.Visitors
 	ops, portal *httptest.Server
 }
 
@@ -53,7 +49,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	shell.delayed = nil // no refusal is kept back
-	s := &stage{Shell: shell, bench: b}
+	s := &stage{Shell: shell, Visitors: shelltest.Visitors{Bench: b}}
 	s.ops = httptest.NewServer(web.Observe(log, nil, NewSurface(shell, Ops, nil).Handler()))
 	s.portal = httptest.NewServer(web.Observe(log, nil, NewSurface(shell, Portal, nil).Handler()))
 	t.Cleanup(s.ops.Close)
@@ -63,57 +59,8 @@ func newStage(t *testing.T) *stage {
 
 var byTest = partners.AuditEntry{Actor: "test", Action: "test"}
 
-// person makes somebody, an operator if the partner is empty.
-func (s *stage) person(t *testing.T, partner string, role partners.Role) partners.Person {
-	t.Helper()
-	return s.bench.NewPerson(t, partner, role)
-}
-
-// signIn makes a person and returns a client that is signed in as them; an
-// empty partner makes an operator.
-func (s *stage) signIn(t *testing.T, partner string, role partners.Role) *http.Client {
-	t.Helper()
-	return s.signInAs(t, s.person(t, partner, role))
-}
-
-func (s *stage) signInAs(t *testing.T, person partners.Person) *http.Client {
-	t.Helper()
-	name := "ledgerhook_ops="
-	if !person.IsOperator() {
-		name = "ledgerhook_portal="
-	}
-	return &http.Client{CheckRedirect: stranger.CheckRedirect, Transport: withCookie{name + s.bench.SignIn(t, person)}}
-}
-
-type withCookie struct{ cookie string }
-
-func (c withCookie) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Add("Cookie", c.cookie)
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-var stranger = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-
-func ask(t *testing.T, c *http.Client, method, address string, form url.Values) (*http.Response, string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if method == "POST" {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	resp, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
-}
+// What tests ask for pages with.
+var (
+	stranger = shelltest.Stranger
+	ask      = shelltest.Ask
+)
