@@ -225,8 +225,9 @@ func TestACloseAfterwardsRefusesInsteadOfHanging(t *testing.T) {
 	}
 }
 
-// A connection breaks between a commit and its answer. The caller is told to
-// come back, and what it then says again is recognised.
+// A connection breaks between a commit and its answer. An event is found by the
+// ledger itself, unless that breaks, too; else the caller is told to come back,
+// and what it then says again is recognised.
 func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
@@ -240,8 +241,13 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 
+	line.cutCommits.Store(1)
+	found, err := l.Append(t.Context(), ledgertest.NewEvent("acme", "tp_0", "Pending"))
+	if err != nil || found.Duplicate || len(found.DeliveryIDs) != 1 {
+		t.Fatalf("found by the ledger: %+v (%v)", found, err)
+	}
 	e := ledgertest.NewEvent("acme", "tp_1", "Pending")
-	line.cutNextCommit.Store(true)
+	line.cutCommits.Store(2)
 	_, err = l.Append(t.Context(), e)
 	wantKind(t, err, webhook.KindUnavailable)
 	again := e
@@ -250,18 +256,18 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	if err != nil || !a.Duplicate || a.EventID != e.Event.ID || len(a.DeliveryIDs) != 1 {
 		t.Fatalf("said again: %+v (%v)", a, err)
 	}
-	// Its ticket was not handed out, so the reconciler does.
+	// Their tickets were not handed out, so the reconciler does.
 	none(t, b)
 	queued, err := l.Queued(t.Context(), delivery.Queued{}, 10)
-	if err != nil || len(queued) != 1 {
+	if err != nil || len(queued) != 2 || queued[0].DeliveryID != found.DeliveryIDs[0] || queued[1].DeliveryID != a.DeliveryIDs[0] {
 		t.Fatalf("queued: %+v (%v)", queued, err)
 	}
-	tickets, err := l.Requeue(t.Context(), []delivery.Ticket{queued[0].Ticket})
+	tickets, err := l.Requeue(t.Context(), []delivery.Ticket{queued[1].Ticket})
 	if len(tickets) != 1 || err != nil {
 		t.Fatalf("requeued %v (%v)", tickets, err)
 	}
 
-	line.cutNextCommit.Store(true)
+	line.cutCommits.Store(1)
 	ticket := tickets[0]
 	_, _, err = l.Claim(t.Context(), ticket, worker)
 	wantKind(t, err, webhook.KindUnavailable)
@@ -271,7 +277,7 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	}
 
 	r := result(abandoned[0].Job, ok, delivered)
-	line.cutNextCommit.Store(true)
+	line.cutCommits.Store(1)
 	wantKind(t, tryRecord(t, l, r), webhook.KindUnavailable)
 	if err := tryRecord(t, l, r); err != nil {
 		t.Error(err)
@@ -283,8 +289,8 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 
 // line is a connection to the database that can break at the worst moment.
 type line struct {
-	url           string
-	cutNextCommit atomic.Bool
+	url        string
+	cutCommits atomic.Int32 // the next ones
 }
 
 func startLine(t *testing.T, databaseURL string) *line {
@@ -351,7 +357,7 @@ func (l *line) carry(client net.Conn, address string) {
 			}
 			return
 		}
-		if bytes.Contains(buffer[:n], []byte("commit")) && l.cutNextCommit.CompareAndSwap(true, false) {
+		if bytes.Contains(buffer[:n], []byte("commit")) && l.cutCommits.Add(-1) >= 0 {
 			deaf.Store(true)
 		}
 		if _, err := server.Write(buffer[:n]); err != nil {

@@ -149,10 +149,19 @@ func (p pool) inTx(ctx context.Context, do func(querier) error) error {
 func twice(ctx context.Context, do func() (undone bool, err error)) error {
 	undone, err := do()
 	if err != nil && undone && severed(err) && ctx.Err() == nil {
-		_, err = do()
+		undone, err = do()
+	}
+	if err != nil && !undone && severed(err) && ctx.Err() == nil {
+		return inDoubt{err}
 	}
 	return err
 }
+
+// inDoubt is the error of a connection that broke off at a commit, which may
+// have come through.
+type inDoubt struct{ error }
+
+func (e inDoubt) Unwrap() error { return e.error }
 
 // once runs do in one transaction. With an error, undone reports whether
 // nothing of it can have stayed.

@@ -180,15 +180,9 @@ func (w *writer) gather() []*operation {
 
 // commit runs ops in one transaction. When that fails for a reason that may
 // be one operation's own, each runs again by itself, so that a bad row never
-// spoils its neighbours. When the database is gone every caller is told so:
-// the batch may have been committed and only the answer lost, so nothing is
-// run again here. Callers may repeat appends and records, which recognise
-// their own work; an unanswered claim is found abandoned.
+// spoils its neighbours. When the database is gone every caller is told so.
 func (w *writer) commit(ops []*operation) {
-	err := w.transact(ops)
-	if err != nil && retryable(err) {
-		err = w.transact(ops)
-	}
+	ops, err := w.persist(ops)
 	if late, ok := errors.AsType[*tooSlow](err); ok {
 		w.answer([]*operation{late.op}, errTooSlow)
 		if ops = slices.DeleteFunc(ops, func(op *operation) bool { return op == late.op }); len(ops) > 0 {
@@ -204,15 +198,38 @@ func (w *writer) commit(ops []*operation) {
 	w.answer(ops, err)
 }
 
+// persist runs ops in one transaction, and once more where that may help. It
+// returns the error of those it has not answered. When the connection broke off
+// at the commit, that may have come through: events run again, which find
+// themselves by their keys. The others are told; callers may repeat a record,
+// which is fenced, and an unanswered claim is found abandoned.
+func (w *writer) persist(ops []*operation) ([]*operation, error) {
+	err := w.transact(ops)
+	if _, ok := errors.AsType[inDoubt](err); ok {
+		events := slices.DeleteFunc(slices.Clone(ops), func(op *operation) bool { return !op.findsItself() })
+		w.answer(slices.DeleteFunc(slices.Clone(ops), (*operation).findsItself), err)
+		if len(events) == 0 {
+			return nil, nil
+		}
+		return events, w.transact(events)
+	}
+	if retryable(err) {
+		err = w.transact(ops)
+	}
+	return ops, err
+}
+
+// findsItself reports whether op, run again, stores nothing twice and gets the
+// answer of its first run.
+func (op *operation) findsItself() bool {
+	return op.order == nil && op.append != nil && !op.append.Event.Test
+}
+
 // commitEach runs each operation in a transaction of its own and answers it at
 // once: a claim must not hear of itself when it is taken for lost already.
 func (w *writer) commitEach(ops []*operation) {
 	for i := range ops {
-		alone := ops[i : i+1]
-		err := w.transact(alone)
-		if retryable(err) {
-			err = w.transact(alone)
-		}
+		alone, err := w.persist(ops[i : i+1])
 		if lost(err) { // the others would only wait for it, too
 			w.answer(ops[i:], err)
 			return
