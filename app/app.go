@@ -51,6 +51,7 @@ type App struct {
 
 	token    string
 	box      *signer.Box
+	db       *ledger.DB
 	ledger   *ledger.Ledger
 	queue    *queue.Queue
 	tracer   trace.Tracer // nil: nobody asks for spans
@@ -66,6 +67,7 @@ type App struct {
 	deliveryMetrics *delivery.Metrics
 	webMetrics      *web.Metrics
 	ingestMetrics   *ingest.Metrics
+	databaseMetrics *ledger.DBMetrics
 	ledgerMetrics   *ledger.Metrics
 	orderMetrics    *orderMetrics
 	mail            *prometheus.CounterVec // by result
@@ -172,20 +174,23 @@ func (a *App) openQueue(ctx context.Context) error {
 
 // openLedger opens the ledger with the newest schema.
 func (a *App) openLedger(ctx context.Context) error {
-	options := ledgerOptions(a.config, a.log)
-	options.Admitted, options.Slots = a.admission.Admit, a.admission
-	options.DeliveriesMade = a.ingestMetrics.DeliveriesMade
-	options.OrderMoved = a.orderMetrics.moved
-	options.Metrics = a.ledgerMetrics
-	if err := prepareSchema(ctx, options); err != nil {
+	at := databaseOptions(a.config, a.log)
+	at.Metrics = a.databaseMetrics
+	if err := prepareSchema(ctx, at); err != nil {
 		return a.adviseLedger(err)
 	}
-	l, err := ledger.Open(ctx, options)
+	db, err := ledger.OpenDB(ctx, at)
 	if err != nil {
 		return a.adviseLedger(err)
 	}
+	a.db = db
+	a.cleanups.add("close the database", func(context.Context) error { return db.Close() })
+	l := ledger.New(db, ledger.Options{
+		Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Admitted: a.admission.Admit, Slots: a.admission,
+		DeliveriesMade: a.ingestMetrics.DeliveriesMade, OrderMoved: a.orderMetrics.moved, Metrics: a.ledgerMetrics,
+	})
 	a.ledger = l
-	a.cleanups.add("close the ledger", func(context.Context) error { return l.Close() })
+	a.cleanups.add("close the ledger", func(context.Context) error { l.Close(); return nil })
 	a.health.Add("ledger", l.Ready)
 	if a.config.Roles.API {
 		a.refusals = ingest.NewRefusals(l, a.ingestMetrics, a.log)
@@ -210,7 +215,7 @@ func (a *App) adviseLedger(err error) error {
 
 // prepareSchema migrates a database that is this process's own, or blank. One
 // that others use is migrated by the command "migrate" only.
-func prepareSchema(ctx context.Context, o ledger.Options) error {
+func prepareSchema(ctx context.Context, o ledger.DBOptions) error {
 	if o.DatabaseURL != "" {
 		blank, err := ledger.Blank(ctx, o)
 		if err != nil || !blank {
@@ -221,8 +226,8 @@ func prepareSchema(ctx context.Context, o ledger.Options) error {
 	return err
 }
 
-func ledgerOptions(cfg config.Config, log *slog.Logger) ledger.Options {
-	return ledger.Options{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log, Retry: webhook.RetryPolicy{Waits: cfg.Retry}}
+func databaseOptions(cfg config.Config, log *slog.Logger) ledger.DBOptions {
+	return ledger.DBOptions{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log}
 }
 
 // openListeners takes the ports: the internal one, and the public one for

@@ -23,7 +23,7 @@ func TestAWrongClockIsAWarningOfReadyz(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.NewFresh(t, "postgres")
 	health := &web.Health{}
-	a := &App{ledger: b.Ledger, config: config.Config{Retention: 30 * 24 * time.Hour}, health: health, log: slog.New(slog.DiscardHandler),
+	a := &App{ledger: b.Ledger, db: b.DB, config: config.Config{Retention: 30 * 24 * time.Hour}, health: health, log: slog.New(slog.DiscardHandler),
 		retention: newRetentionMetric(prometheus.NewRegistry())}
 	a.watchClock()
 	says := func() string {
@@ -39,7 +39,8 @@ func TestAWrongClockIsAWarningOfReadyz(t *testing.T) {
 	if err := a.retain(t.Context()); err != nil || !strings.Contains(says(), `"status":"ok"`) {
 		t.Errorf("with right clocks: %v, %s", err, says())
 	}
-	a.ledger = b.Behind(t, "2 minutes")
+	behind := b.Behind(t, "2 minutes")
+	a.ledger, a.db = behind.Ledger, behind.DB
 	if err := a.retain(t.Context()); !errors.Is(err, ledger.ErrClock) {
 		t.Errorf("with a wrong clock: %v", err)
 	}

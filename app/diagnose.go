@@ -61,7 +61,7 @@ func (d *diagnosis) ledger(ctx context.Context) {
 			return
 		}
 	}
-	l, err := ledger.Open(ctx, ledgerOptions(d.cfg, slog.New(slog.DiscardHandler)))
+	db, err := ledger.OpenDB(ctx, databaseOptions(d.cfg, slog.New(slog.DiscardHandler)))
 	if errors.Is(err, ledger.ErrInUse) {
 		d.add("ledger", nil, err.Error()+" (a running server; its /readyz says more)")
 		return
@@ -70,10 +70,12 @@ func (d *diagnosis) ledger(ctx context.Context) {
 		d.add("ledger", err, "")
 		return
 	}
-	defer func() { _ = l.Close() }()
+	defer func() { _ = db.Close() }()
+	l := ledger.New(db, ledger.Options{})
+	defer l.Close()
 	d.add("ledger", l.Ready(ctx), "takes what is written, with this program's schema")
-	d.keys(ctx, l)
-	skew, err := l.ClockSkew(ctx)
+	d.keys(ctx, db)
+	skew, err := db.ClockSkew(ctx)
 	if err == nil && skew.Abs() > maxSkew {
 		err = fmt.Errorf("this machine's clock is %s from the database's: run a time service on both", skew.Round(time.Millisecond))
 	}
@@ -82,7 +84,7 @@ func (d *diagnosis) ledger(ctx context.Context) {
 }
 
 // keys looks at the master key that a server would have, without making one.
-func (d *diagnosis) keys(ctx context.Context, l *ledger.Ledger) {
+func (d *diagnosis) keys(ctx context.Context, db *ledger.DB) {
 	key, err := findMasterKey(d.cfg)
 	if err == nil && d.cfg.Token == "" { // a server reads it too
 		_, err = shownSecret(d.cfg.DataDir, tokenFile, rand.Text)
@@ -91,12 +93,12 @@ func (d *diagnosis) keys(ctx context.Context, l *ledger.Ledger) {
 		d.add("keys", err, "")
 		return
 	}
-	kept, err := key.check(ctx, l)
+	kept, err := key.check(ctx, db)
 	if err != nil || !kept {
 		d.add("keys", err, "none yet: the first \"ledgerhook serve\" makes them")
 		return
 	}
-	ring := &keyring{ledger: l, box: key.box, keys: map[string]*signer.Key{}}
+	ring := &keyring{db: db, box: key.box, keys: map[string]*signer.Key{}}
 	err = ring.load(ctx)
 	detail := "the master key fits; no signing key yet, the first \"ledgerhook serve\" makes it"
 	if ring.active != nil {

@@ -55,17 +55,17 @@ func TestTheDoctorChangesNothing(t *testing.T) {
 
 // keep starts the ledger with the master key of one repeated byte, as the
 // first server does.
-func keep(t *testing.T, o ledger.Options, key byte) {
+func keep(t *testing.T, o ledger.DBOptions, key byte) {
 	t.Helper()
 	box, err := signer.NewBox(bytes.Repeat([]byte{key}, signer.MasterKeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), o)
+	l, err := ledgertest.Open(t.Context(), o, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.KeepMasterKey(t.Context(), box); err != nil {
+	if err := l.DB.KeepMasterKey(t.Context(), box); err != nil {
 		t.Error(err)
 	}
 	if err := l.Close(); err != nil {

@@ -17,7 +17,7 @@ const signingKeyBits = 2048
 
 // keyring holds the gateway's signing keys, opened once.
 type keyring struct {
-	ledger *ledger.Ledger
+	db     *ledger.DB
 	box    *signer.Box
 	active *signer.Key
 
@@ -29,7 +29,7 @@ func sealPurpose(keyID string) string { return "signing-key/" + keyID }
 
 // openKeys reads the signing keys. A ledger without one gets its first.
 func (a *App) openKeys(ctx context.Context) error {
-	a.keys = &keyring{ledger: a.ledger, box: a.box, keys: map[string]*signer.Key{}}
+	a.keys = &keyring{db: a.db, box: a.box, keys: map[string]*signer.Key{}}
 	if err := a.keys.load(ctx); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *App) openKeys(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("make the signing key: %w", err)
 		}
-		err = a.ledger.AddSigningKey(ctx, ledger.SigningKey{ID: key.ID(), PublicPEM: key.PublicPEM(),
+		err = a.db.AddSigningKey(ctx, ledger.SigningKey{ID: key.ID(), PublicPEM: key.PublicPEM(),
 			Sealed: a.box.Seal(sealPurpose(key.ID()), key.PrivatePEM()), CreatedAt: time.Now()})
 		if err != nil {
 			return fmt.Errorf("store the signing key: %w", err)
@@ -52,7 +52,7 @@ func (a *App) openKeys(ctx context.Context) error {
 }
 
 func (k *keyring) load(ctx context.Context) error {
-	stored, err := k.ledger.SigningKeys(ctx)
+	stored, err := k.db.SigningKeys(ctx)
 	if err != nil {
 		return fmt.Errorf("read the signing keys: %w", err)
 	}

@@ -19,7 +19,7 @@ type MigrationStatus struct {
 
 // Migrate brings the ledger's database up and says in one line what it did.
 func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (string, error) {
-	applied, err := ledger.Migrate(ctx, ledgerOptions(cfg, log))
+	applied, err := ledger.Migrate(ctx, databaseOptions(cfg, log))
 	if err != nil {
 		return "", err
 	}
@@ -31,7 +31,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (string, 
 
 // MigrateStatus lists the steps of the schema and when each was applied.
 func MigrateStatus(ctx context.Context, cfg config.Config) ([]MigrationStatus, error) {
-	steps, err := ledger.Migrations(ctx, ledgerOptions(cfg, slog.New(slog.DiscardHandler)))
+	steps, err := ledger.Migrations(ctx, databaseOptions(cfg, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}

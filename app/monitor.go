@@ -103,7 +103,7 @@ func (a *App) upkeep() (look func(context.Context) error) {
 		Help: "Which share of the rows of a table that every delivery changes are dead; 0 if they are fewer than 1,000. Absent on SQLite."}, []string{"table"})
 	a.registry.MustRegister(oldest, dead)
 	return func(ctx context.Context) error {
-		u, err := a.ledger.Upkeep(ctx)
+		u, err := a.db.Upkeep(ctx)
 		if err != nil {
 			return err
 		}

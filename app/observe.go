@@ -29,7 +29,7 @@ func (a *App) startMetrics(context.Context) error {
 	a.deliveryMetrics.ShowPartners(a.config.ShowsPartner)
 	a.webMetrics = web.NewMetrics(a.registry)
 	a.ingestMetrics = ingest.NewMetrics(a.registry)
-	a.ledgerMetrics = ledger.NewMetrics(a.registry)
+	a.databaseMetrics, a.ledgerMetrics = ledger.NewDBMetrics(a.registry), ledger.NewMetrics(a.registry)
 	a.orderMetrics, a.mail = newOrderMetrics(a.registry), newMailMetric(a.registry)
 	return nil
 }

@@ -30,7 +30,7 @@ func (a *App) openSecrets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := key.check(ctx, a.ledger)
+	kept, err := key.check(ctx, a.db)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *App) openSecrets(ctx context.Context) error {
 		}
 	}
 	if !kept {
-		if err := a.ledger.KeepMasterKey(ctx, key.box); err != nil {
+		if err := a.db.KeepMasterKey(ctx, key.box); err != nil {
 			return err
 		}
 	}
@@ -78,8 +78,8 @@ func findMasterKey(cfg config.Config) (found masterKey, err error) {
 
 // check returns a one-line error unless l was encrypted with the key; kept is
 // false for a new ledger, which any key fits.
-func (k masterKey) check(ctx context.Context, l *ledger.Ledger) (kept bool, err error) {
-	kept, err = l.CheckMasterKey(ctx, k.box)
+func (k masterKey) check(ctx context.Context, db *ledger.DB) (kept bool, err error) {
+	kept, err = db.CheckMasterKey(ctx, k.box)
 	switch {
 	case !errors.Is(err, ledger.ErrOtherMasterKey):
 		return kept, err

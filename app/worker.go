@@ -27,7 +27,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	if !a.config.Roles.Worker {
 		return nil
 	}
-	if a.ledger.Embedded() {
+	if a.db.Embedded() {
 		if err := a.ledger.EndLeases(ctx); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	policy := webhook.RetryPolicy{Waits: a.config.Retry}
 	worker := delivery.NewWorker(delivery.WorkerOptions{
 		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy,
-		Metrics: a.deliveryMetrics, Log: a.log, Alone: a.ledger.Embedded(), Tracer: a.tracer,
+		Metrics: a.deliveryMetrics, Log: a.log, Alone: a.db.Embedded(), Tracer: a.tracer,
 	})
 	a.worker = worker
 	if err := a.startLease(ctx, id); err != nil {
@@ -154,7 +154,7 @@ func (a *App) expireOrders(ctx context.Context) error {
 }
 
 func (a *App) sweepTokens(ctx context.Context) error {
-	now, err := a.ledger.Now(ctx)
+	now, err := a.db.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func newRetentionMetric(reg prometheus.Registerer) prometheus.Gauge {
 // watchClock warns while nothing is ended or deleted by time.
 func (a *App) watchClock() {
 	a.health.AddWarning("clock", func(ctx context.Context) error {
-		if _, err := a.ledger.Now(ctx); errors.Is(err, ledger.ErrClock) {
+		if _, err := a.db.Now(ctx); errors.Is(err, ledger.ErrClock) {
 			return fmt.Errorf("nothing is ended or deleted by time until it is set: %w", err)
 		}
 		return nil // what else is wrong the check of the ledger says
@@ -206,7 +206,7 @@ func (a *App) keepHouse(ctx context.Context) {
 		{"expire unpaid orders", 2 * time.Second, a.expireOrders},
 		{"adopt deliveries without endpoint", 10 * time.Second, a.ledger.AdoptHomeless},
 		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
-		{"make partitions", time.Hour, a.ledger.EnsureDays},
+		{"make partitions", time.Hour, a.db.EnsureDays},
 		{"delete what tokens and codes leave", 30 * time.Second, a.sweepTokens},
 		{"delete what is past retention", time.Hour, a.retain},
 	} {

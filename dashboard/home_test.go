@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 )
 
@@ -38,18 +39,18 @@ func TestWithoutALedgerTheFirstPageShowsDashesAndNoZero(t *testing.T) {
 	s := newStage(t)
 	c := s.SignIn(t, "", partners.RoleViewer)
 	ask(t, c, "GET", s.ops.URL+"/ops/system", nil) // who this is stays known for a while
-	options := ledger.Options{DataDir: t.TempDir(), Log: s.Log}
+	options := ledger.DBOptions{DataDir: t.TempDir(), Log: s.Log}
 	if _, err := ledger.Migrate(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}
-	gone, err := ledger.Open(t.Context(), options)
+	gone, err := ledgertest.Open(t.Context(), options, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := gone.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.Ledger = gone
+	s.Database, s.Ledger = gone.DB, gone.Ledger
 	resp, body := ask(t, c, "GET", s.ops.URL+"/ops", nil)
 	if resp.StatusCode != 200 || !strings.Contains(body, "Not known: the ledger does not answer") {
 		t.Errorf("%d %s", resp.StatusCode, body)

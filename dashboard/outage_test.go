@@ -23,9 +23,9 @@ import (
 func TestWhileItsDatabaseStandsStillEveryPageAnswersInTime(t *testing.T) {
 	t.Parallel()
 	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
-	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
+	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
 	b.Reopen(t)
-	t.Cleanup(func() { _ = b.Ledger.Close() })
+	t.Cleanup(func() { _ = b.Close() })
 	s := stageOn(t, b)
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 32)

@@ -16,7 +16,6 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/delivery/sender"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -87,14 +86,11 @@ func start(t *testing.T, b *ledgertest.Bench, s setup) *gateway {
 	}
 	g.admission = delivery.StartAdmission(enqueuer, g.metrics, g.log)
 	t.Cleanup(g.admission.Stop)
-	if err := b.Ledger.Close(); err != nil {
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	options := b.Options
-	options.Admitted, options.Slots = g.admission.Admit, g.admission
-	if b.Ledger, err = ledger.Open(t.Context(), options); err != nil {
-		t.Fatal(err)
-	}
+	b.Options.Admitted, b.Options.Slots = g.admission.Admit, g.admission
+	b.Reopen(t)
 	g.createPartner(t)
 	return g
 }

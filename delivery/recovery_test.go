@@ -257,7 +257,7 @@ func TestWhatMayHaveBeenClaimedIsSoonSentAgain(t *testing.T) {
 		g := start(t, b, setup{})
 		partner := receive(t, accept)
 		g.endpoint(t, partner.URL)
-		run := g.run(t, parts{alone: b.Embedded()})
+		run := g.run(t, parts{alone: b.DB.Embedded()})
 		g.admission.Use(deaf{run.servers})
 		g.append(t, webhook.CreateCard)
 		g.append(t, webhook.TopupCard)

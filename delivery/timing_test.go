@@ -19,7 +19,6 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/sender"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -110,14 +109,11 @@ func open(t *testing.T) *days {
 	queue := &line{held: map[string]int64{}}
 	admission := delivery.StartAdmission(queue, g.metrics, g.log)
 	t.Cleanup(admission.Stop)
-	if err := g.Ledger.Close(); err != nil {
+	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	options := g.Options
-	options.Admitted, options.Slots = admission.Admit, admission
-	if g.Ledger, err = ledger.Open(t.Context(), options); err != nil {
-		t.Fatal(err)
-	}
+	g.Options.Admitted, g.Options.Slots = admission.Admit, admission
+	g.Reopen(t)
 	out := sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Ledgerhook/test"})
 	t.Cleanup(out.Close)
 	worker := delivery.NewWorker(delivery.WorkerOptions{ID: webhook.NewID(webhook.WorkerPrefix), Ledger: g.Ledger,

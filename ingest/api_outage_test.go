@@ -25,13 +25,10 @@ func unavailable(t *testing.T, what string, got answer) {
 func wired(t *testing.T) (w *ledgertest.Wire, a *api, endpoint, eventID, deliveryID, secret string) {
 	t.Helper()
 	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
-	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
-	l, err := ledger.Open(t.Context(), b.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	a = serve(t, l, b)
+	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
+	b.Reopen(t)
+	t.Cleanup(func() { _ = b.Close() })
+	a = serve(t, b.Ledger, b)
 	a.partner(t, "acme")
 	endpoint = a.endpoint(t, "acme", nil)
 	eventID, ids := a.event(t, "acme", "tp_1", "Pending")

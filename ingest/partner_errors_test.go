@@ -223,9 +223,9 @@ func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
 func newWiredGate(t *testing.T) (*gate, *ledgertest.Wire) {
 	t.Helper()
 	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
-	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
+	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
 	b.Reopen(t)
-	t.Cleanup(func() { _ = b.Ledger.Close() })
+	t.Cleanup(func() { _ = b.Close() })
 	return newGate(t, b), w
 }
 

@@ -27,16 +27,16 @@ var signerOperations = map[string]signer.Operation{
 // and none that acme signed is taken for a forgery.
 func FuzzPartnerRequests(f *testing.F) {
 	var gates []*gate
-	for _, o := range []ledger.Options{{DataDir: f.TempDir()}, {DatabaseURL: ledgertest.Borrowed(f)}} {
+	for _, o := range []ledger.DBOptions{{DataDir: f.TempDir()}, {DatabaseURL: ledgertest.Borrowed(f)}} {
 		if _, err := ledger.Migrate(f.Context(), o); err != nil {
 			f.Fatal(err)
 		}
-		l, err := ledger.Open(f.Context(), o)
+		l, err := ledgertest.Open(f.Context(), o, ledger.Options{})
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Cleanup(func() { _ = l.Close() })
-		g := newGate(f, &ledgertest.Bench{Ledger: l, Options: o})
+		g := newGate(f, &ledgertest.Bench{Process: l, At: o})
 		if _, err := g.UpdatePartner(f.Context(), "acme", func(p *partners.Partner) error {
 			p.Settings.Limits = partners.Limits{PerSecond: 100000, Burst: 100000, CreatePerSecond: 100000, CreateBurst: 100000}
 			return nil

@@ -172,12 +172,12 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 // batch's events are stored: else these would come to it after later ones. Who
 // is held is known at the next statement that is not put off.
 func (b *batch) holdHomeless(ctx context.Context, codes []string) (held map[string]bool, err error) {
-	if b.ledger.forStay == "" {
+	if b.ledger.db.forStay == "" {
 		return nil, nil
 	}
 	held = map[string]bool{}
 	t := in(b.statement().add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
-		add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.forStay + " OF p")
+		add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.db.forStay + " OF p")
 	return held, b.laterRead(ctx, t, func(rows row) error {
 		var code string
 		err := rows.Scan(&code)
@@ -471,7 +471,7 @@ func (b *batch) answerStored(ctx context.Context) error {
 		return err
 	}
 	t = in(b.statement().add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
-	err = b.ledger.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows row) error {
+	err = b.ledger.db.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows row) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
 		answers[event].DeliveryIDs = append(answers[event].DeliveryIDs, id)

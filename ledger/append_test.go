@@ -37,8 +37,8 @@ func TestOneKeyFiftyTimesAtOnceIsOneEvent(t *testing.T) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 32)
 		ledgers := []*ledger.Ledger{b.Ledger, b.Ledger}
-		if !b.Embedded() {
-			ledgers[1] = b.Another(t)
+		if !b.DB.Embedded() {
+			ledgers[1] = b.Another(t).Ledger
 		}
 		answers := make([]delivery.Appended, 50)
 		var wg sync.WaitGroup
@@ -305,8 +305,8 @@ func TestSequencesHaveNoGapsWhoeverAppends(t *testing.T) {
 			b.Endpoint(t, "acme", 2)
 		}
 		ledgers := []*ledger.Ledger{b.Ledger, b.Ledger}
-		if !b.Embedded() {
-			ledgers[1] = b.Another(t)
+		if !b.DB.Embedded() {
+			ledgers[1] = b.Another(t).Ledger
 		}
 		var wg sync.WaitGroup
 		for i := range 16 {

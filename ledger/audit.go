@@ -28,7 +28,7 @@ func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
 func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(querier) error) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	return l.inTx(ctx, func(tx querier) error {
+	return l.db.inTx(ctx, func(tx querier) error {
 		if err := do(tx); err != nil {
 			return err
 		}

@@ -27,13 +27,13 @@ func (l *Ledger) VerifyAudit(ctx context.Context) (s partners.AuditState, err er
 func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err error) {
 	var end int64
 	var head []byte
-	err = l.read.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&end, &head)
+	err = l.db.read.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&end, &head)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return s, err
 	}
 	for s.Entries < end {
 		page, err := new(statement).add("SELECT "+auditColumns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-			s.Entries, end, chainPage).audit(ctx, l.read)
+			s.Entries, end, chainPage).audit(ctx, l.db.read)
 		if err != nil {
 			return s, err
 		}
@@ -64,7 +64,7 @@ func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err erro
 // findUnchained looks for entries that are in the log but not in the chain.
 func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) error {
 	for _, where := range []string{"seq <= 0", "seq > COALESCE((SELECT seq FROM audit_head WHERE id = 1), 0)"} {
-		err := l.read.QueryRowContext(ctx, "SELECT id FROM audit WHERE "+where+" ORDER BY id LIMIT 1").Scan(&s.BrokenAt)
+		err := l.db.read.QueryRowContext(ctx, "SELECT id FROM audit WHERE "+where+" ORDER BY id LIMIT 1").Scan(&s.BrokenAt)
 		if err == nil {
 			s.Why = "it was not written through the chain"
 			return nil
@@ -76,10 +76,20 @@ func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) erro
 	return nil
 }
 
+// Migrate brings the database up to this program's schema, see MigrateDB.
+func Migrate(ctx context.Context, o DBOptions) (applied int, err error) {
+	return MigrateDB(ctx, o, func(db *DB) error {
+		if err := chainOldEntries(ctx, db); err != nil {
+			return fmt.Errorf("put old audit entries into the chain: %w", err)
+		}
+		return nil
+	})
+}
+
 // chainOldEntries puts the entries of a time without a chain, in their order,
 // behind those that are in it.
-func (l *Ledger) chainOldEntries(ctx context.Context) error {
-	return l.inTx(ctx, func(tx querier) error {
+func chainOldEntries(ctx context.Context, db *DB) error {
+	return db.inTx(ctx, func(tx querier) error {
 		seq, hash, err := lockHead(ctx, tx)
 		if err != nil {
 			return err

@@ -30,7 +30,7 @@ func (l *Ledger) AuditEntries(ctx context.Context, f partners.AuditFilter) (foun
 	} else {
 		t.equal("action", f.Action)
 	}
-	found, err = t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1).audit(ctx, l.read)
+	found, err = t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1).audit(ctx, l.db.read)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID

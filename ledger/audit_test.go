@@ -78,8 +78,8 @@ func TestManyWritersOfTheAuditMakeOneChain(t *testing.T) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 5)
 		writers := []*ledger.Ledger{b.Ledger}
-		if !b.Embedded() {
-			writers = append(writers, b.Another(t), b.Another(t))
+		if !b.DB.Embedded() {
+			writers = append(writers, b.Another(t).Ledger, b.Another(t).Ledger)
 		}
 		var wg sync.WaitGroup
 		for i := range 20 {
@@ -156,7 +156,7 @@ func TestEntriesOfATimeWithoutAChainBecomeItsBeginning(t *testing.T) {
 			t.Errorf("entries outside the chain pass: %+v", s)
 		}
 		closed(t, b, func() {
-			if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
+			if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -57,7 +56,7 @@ func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
 		same(t, "the good ones", []error{good1, good2, recorded, claimErr}, make([]error, 4))
 		same(t, "claimed", claimed, true)
 		wantKind(t, wrong, webhook.KindInternal)
-		if b.Embedded() {
+		if b.DB.Embedded() {
 			same(t, "NUL in a text, which SQLite takes", nul, error(nil))
 		} else {
 			wantKind(t, nul, webhook.KindInvalid)
@@ -213,7 +212,7 @@ func TestACloseAfterwardsRefusesInsteadOfHanging(t *testing.T) {
 					}
 				})
 			}
-			if err := l.Close(); err != nil {
+			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
 			wg.Wait()
@@ -232,10 +231,10 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 8)
-	line := startLine(t, b.Options.DatabaseURL)
-	o := b.Options
+	line := startLine(t, b.At.DatabaseURL)
+	o := b.At
 	o.DatabaseURL = line.url + "&default_query_exec_mode=exec" // a prepared commit would not say what it is
-	l, err := ledger.Open(t.Context(), o)
+	l, err := ledgertest.Open(t.Context(), o, b.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,8 +277,8 @@ func TestWorkWhoseCommitLostItsAnswerIsRecognised(t *testing.T) {
 
 	r := result(abandoned[0].Job, ok, delivered)
 	line.cutCommits.Store(1)
-	wantKind(t, tryRecord(t, l, r), webhook.KindUnavailable)
-	if err := tryRecord(t, l, r); err != nil {
+	wantKind(t, tryRecord(t, l.Ledger, r), webhook.KindUnavailable)
+	if err := tryRecord(t, l.Ledger, r); err != nil {
 		t.Error(err)
 	}
 	same(t, "attempts", b.Count(t, "SELECT COUNT(*) FROM attempts"), 1)

@@ -75,7 +75,7 @@ func TestNothingIsClaimedOnceABreakerIsOpen(t *testing.T) {
 			}
 		}
 		claim := func() { refused(t, b, tickets[1]) }
-		if b.Embedded() {
+		if b.DB.Embedded() {
 			together(b.Ledger, open, claim)
 		} else { // which claims in transactions of their own
 			open()

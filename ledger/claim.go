@@ -344,7 +344,7 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("cancel delivery %s, whose event is gone: %w", d.ID, err)
 	}
-	b.ledger.log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
+	b.ledger.db.log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
 	w.leave(d.ID, d.Trigger)
 	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
 	return nil

@@ -52,8 +52,8 @@ func TestATicketIsClaimedOnce(t *testing.T) {
 		storeMany(t, b, "acme", 2)
 		tickets := b.Tickets()
 		ledgers := []*ledger.Ledger{b.Ledger, b.Ledger}
-		if !b.Embedded() {
-			ledgers[1] = b.Another(t)
+		if !b.DB.Embedded() {
+			ledgers[1] = b.Another(t).Ledger
 		}
 		claims := func(l *ledger.Ledger, t *testing.T, ticket delivery.Ticket, won *atomic.Int32) func() {
 			return func() {

@@ -18,8 +18,8 @@ var ErrClock = errors.New("a clock seems to be wrong")
 // Now is the time by the database's clock, which is the same for every process.
 // The error is ErrClock if this machine's is more than MaxClockSkew away: which
 // of the two is right nobody can tell.
-func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
-	skew, err := l.ClockSkew(ctx)
+func (db *DB) Now(ctx context.Context) (time.Time, error) {
+	skew, err := db.ClockSkew(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -39,22 +39,25 @@ type heardTime struct {
 	ours   time.Time // with the monotonic reading
 }
 
+// hear remembers what the database's clock said when this machine's said ours.
+func (db *DB) hear(theirs, ours time.Time) { db.heard.Store(&heardTime{theirs, ours}) }
+
 // byDatabase is now by the database's clock: what that said when a worker last
 // renewed its lease here, and the time that has really passed since. It takes no
 // round trip, and whatever is done to this machine's clock does not change it.
 // Before the first renewal it is now.
-func (l *Ledger) byDatabase(now time.Time) time.Time {
-	if h := l.heard.Load(); h != nil {
+func (db *DB) byDatabase(now time.Time) time.Time {
+	if h := db.heard.Load(); h != nil {
 		return h.theirs.Add(now.Sub(h.ours))
 	}
 	return now
 }
 
 // ClockSkew is how far this machine's clock is ahead of the database's.
-func (l *Ledger) ClockSkew(ctx context.Context) (time.Duration, error) {
+func (db *DB) ClockSkew(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	var theirs int64
-	if err := l.read.QueryRowContext(ctx, "SELECT "+l.clock).Scan(&theirs); err != nil {
+	if err := db.read.QueryRowContext(ctx, "SELECT "+db.clock).Scan(&theirs); err != nil {
 		return 0, err
 	}
 	ours := began.Add(time.Since(began) / 2)

@@ -15,7 +15,7 @@ import (
 // AlterCode implements partners.CodeStore. A user that nothing is known of
 // gets a row first, so that the steps and their locks are always the same.
 func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*partners.CodeState)) error {
-	return l.inTx(ctx, func(tx querier) error {
+	return l.db.inTx(ctx, func(tx querier) error {
 		var s partners.CodeState
 		err := tx.QueryRowContext(ctx, `INSERT INTO users (partner_code, email, verified_at, code_salt, code_digest, code_expires_at,
 				tries, failures, locked_until, sends, updated_at)
@@ -42,7 +42,7 @@ func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*pa
 
 // Verified implements partners.CodeStore.
 func (l *Ledger) Verified(ctx context.Context, u partners.User) (verified bool, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
+	err = l.db.read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -40,7 +40,7 @@ func (t *statement) placed(ctx context.Context, q querier) (found []delivery.Pla
 
 // Delivery returns one delivery, or NotFound.
 func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, error) {
-	found, err := selectPlaced("d.id = ?", id).placed(ctx, l.read)
+	found, err := selectPlaced("d.id = ?", id).placed(ctx, l.db.read)
 	if err == nil && len(found) == 0 {
 		return delivery.Placed{}, webhook.NotFound("delivery", id)
 	}
@@ -52,15 +52,15 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 
 // EventDeliveries lists all deliveries of one event, oldest first.
 func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
-	t := l.madeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
-	found, err := t.add(" ORDER BY d.id").placed(ctx, l.read)
+	t := l.db.madeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
+	found, err := t.add(" ORDER BY d.id").placed(ctx, l.db.read)
 	return found, err
 }
 
 // Attempts lists the attempts of one delivery by number.
 func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
 	t := new(statement).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
-	return collect(ctx, l.read, t, attemptFields)
+	return collect(ctx, l.db.read, t, attemptFields)
 }
 
 // closed is the condition that a delivery's window lets nothing leave.
@@ -70,7 +70,7 @@ const closed = "(d.endpoint_id = '' OR w.paused OR w.disabled OR w.partner_disab
 func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
 	t := selectPlaced("d.id < ?", before(f.Cursor, f.Until, webhook.DeliveryPrefix))
 	t.narrow(f)
-	found, err = t.add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1).placed(ctx, l.read)
+	found, err = t.add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1).placed(ctx, l.db.read)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -278,7 +278,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 // replays, which repeat them, are not among these.
 func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error) {
 	found, err := selectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to).
-		add(" ORDER BY d.sequence").placed(ctx, l.read)
+		add(" ORDER BY d.sequence").placed(ctx, l.db.read)
 	return found, err
 }
 
@@ -293,15 +293,15 @@ func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found [
 		return nil, err
 	}
 	t := list(new(statement).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
-	return collect(ctx, l.read, t, attemptFields)
+	return collect(ctx, l.db.read, t, attemptFields)
 }
 
 // newestOf lists the newest deliveries of an endpoint, newest first.
 func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit int) (ids []string, err error) {
 	below := before("", soon(time.Time{}), webhook.DeliveryPrefix)
-	err = l.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
+	err = l.db.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
 		t := new(statement).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
-		ids, err = collect(ctx, l.read, t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), column[string])
+		ids, err = collect(ctx, l.db.read, t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), column[string])
 		return len(ids) == limit, err
 	})
 	return ids, err

@@ -231,7 +231,7 @@ func TestACancelledDeliveryGivesItsSlotToTheNext(t *testing.T) {
 // looked at it and before it is cancelled.
 func TestADeliveryAdoptedMeanwhileIsNotCancelledUnawares(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
-	other := b.Another(t)
+	other := b.Another(t).Ledger
 	b.Partner(t, "acme")
 	id := storeMany(t, b, "acme", 1)[0]
 	e := b.Endpoint(t, "acme", 2, webhook.CreateCard)

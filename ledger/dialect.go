@@ -39,7 +39,7 @@ type dialect struct {
 	prepares  bool   // PostgreSQL: the delivery path's statements, once a session
 }
 
-func (l *Ledger) openPostgres(o Options) error {
+func (db *DB) openPostgres(o DBOptions) error {
 	config, err := pgx.ParseConfig(o.DatabaseURL)
 	if err != nil {
 		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
@@ -48,11 +48,11 @@ func (l *Ledger) openPostgres(o Options) error {
 	// What pages read is planned with its values, so that a look-up by id opens
 	// one partition.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.DialFunc = o.dialing()
+	config.DialFunc, config.Tracer = o.dialing(), o.Tracer
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	l.dialect = dialect{
+	db.dialect = dialect{
 		driver:    postgresDriver,
 		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
 		forUpdate: " FOR UPDATE",
@@ -61,34 +61,34 @@ func (l *Ledger) openPostgres(o Options) error {
 		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		prepares:  prepares,
 	}
-	l.openPools(*config)
+	db.openPools(*config)
 	return nil
 }
 
 // openPools opens every group of connections. They connect when they are first
 // used, so that a process has none for roles that it does not play.
-func (l *Ledger) openPools(config pgx.ConnConfig) {
-	sessions := newConnector(config, l.unlimited)
+func (db *DB) openPools(config pgx.ConnConfig) {
+	sessions := newConnector(config, db.unlimited)
 	path := sessions
-	if l.prepares {
-		path = newPreparing(config, l.unlimited)
+	if db.prepares {
+		path = newPreparing(config, db.unlimited)
 	}
 	open := func(c driver.Connector, query string, connections int) pool {
-		db := sql.OpenDB(c)
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections)
-		return pool{DB: db, driver: postgresDriver, took: l.metrics.query(query)}
+		opened := sql.OpenDB(c)
+		opened.SetMaxOpenConns(connections)
+		opened.SetMaxIdleConns(connections)
+		return pool{DB: opened, driver: postgresDriver, took: db.metrics.query(query)}
 	}
 	both := func(query string, connections int) view {
 		p := open(sessions, query, connections)
 		return view{p, p}
 	}
-	l.write, l.read = open(path, queryBackground, pathConnections), open(sessions, queryBackground, readConnections)
-	l.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
+	db.write, db.read = open(path, queryBackground, pathConnections), open(sessions, queryBackground, readConnections)
+	db.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
 		partners: both(queryPartners, partnersConnections), lease: open(sessions, queryLease, 1)}
 }
 
-func (l *Ledger) openSQLite(dir string) error {
+func (db *DB) openSQLite(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
@@ -96,7 +96,7 @@ func (l *Ledger) openSQLite(dir string) error {
 	if err != nil {
 		return err
 	}
-	l.unlock = unlock
+	db.unlock = unlock
 	path := filepath.Join(dir, "ledger.db")
 	// The files beside it take over its mode, whoever may look into the directory.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -106,7 +106,7 @@ func (l *Ledger) openSQLite(dir string) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	l.dialect = dialect{
+	db.dialect = dialect{
 		driver: sqliteDriver,
 		place:  path,
 		clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
@@ -119,47 +119,21 @@ func (l *Ledger) openSQLite(dir string) error {
 		return err
 	}
 	write.SetMaxOpenConns(1)
-	l.write = pool{DB: write, driver: sqliteDriver, took: l.metrics.query(queryBackground)}
+	db.write = pool{DB: write, driver: sqliteDriver, took: db.metrics.query(queryBackground)}
 	reading := func(query string, connections int) pool {
 		read, opened := sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common)
 		if err = errors.Join(err, opened); opened == nil {
 			read.SetMaxOpenConns(connections)
 		}
-		return pool{DB: read, driver: sqliteDriver, took: l.metrics.query(query)}
+		return pool{DB: read, driver: sqliteDriver, took: db.metrics.query(query)}
 	}
 	both := func(query string, connections int) view {
-		return view{pool{DB: write, driver: sqliteDriver, turn: make(chan struct{}, 1), took: l.metrics.query(query)}, reading(query, connections)}
+		return view{pool{DB: write, driver: sqliteDriver, turn: make(chan struct{}, 1), took: db.metrics.query(query)}, reading(query, connections)}
 	}
-	l.read = reading(queryBackground, readConnections)
-	l.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
-		partners: both(queryPartners, partnersConnections), lease: pool{DB: write, driver: sqliteDriver, took: l.metrics.query(queryLease)}}
+	db.read = reading(queryBackground, readConnections)
+	db.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
+		partners: both(queryPartners, partnersConnections), lease: pool{DB: write, driver: sqliteDriver, took: db.metrics.query(queryLease)}}
 	return err
-}
-
-// first reads the first waiting deliveries of lanes, in order, those due until
-// a time if there is one, and none of an id before from. PostgreSQL plans a LATERAL query once, but each part
-// of a UNION for each day; SQLite has no LATERAL.
-func (d dialect) first(lanes []lane, columns string, until time.Time, from string) *statement {
-	source := " FROM deliveries WHERE endpoint_id = %s AND lane = %s AND due_at IS NOT NULL%s ORDER BY due_at, sequence LIMIT %s"
-	t := d.statement()
-	due := ""
-	if !until.IsZero() {
-		due = " AND due_at <= " + t.arg(micros(until))
-	}
-	if from != "" {
-		due += " AND id >= " + t.arg(from)
-	}
-	if d.driver == postgresDriver {
-		t.add("SELECT first.* FROM ").table(len(lanes), func(i int) []any { return []any{lanes[i].endpointID, lanes[i].lane, lanes[i].limit} })
-		return t.add(", LATERAL (SELECT " + columns + fmt.Sprintf(source, "v.column1", "v.column2", due, "v.column3") + ") AS first")
-	}
-	for i, l := range lanes {
-		if i > 0 {
-			t.add(" UNION ALL ")
-		}
-		t.add("SELECT * FROM (SELECT " + columns + fmt.Sprintf(source, t.arg(l.endpointID), t.arg(l.lane), due, t.arg(l.limit)) + ")")
-	}
-	return t
 }
 
 // newestEvents reads the newest event of each type, tests left out, among the
@@ -187,16 +161,16 @@ func (d dialect) statement() *statement { return &statement{arrays: d.driver == 
 
 // inBatch runs do in one transaction of the delivery path, with its long
 // statements.
-func (l *Ledger) inBatch(ctx context.Context, do func(tx querier) error) error {
-	if l.driver == postgresDriver {
-		err := l.write.inPipeline(ctx, do)
+func (db *DB) inBatch(ctx context.Context, do func(tx querier) error) error {
+	if db.driver == postgresDriver {
+		err := db.write.inPipeline(ctx, do)
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && stale(pg) {
-			l.days.forget()
+			db.days.forget()
 		}
 		return err
 	}
-	return l.write.unmeasured().inTx(ctx, func(tx querier) error { return do(l.batched(tx)) })
+	return db.write.unmeasured().inTx(ctx, func(tx querier) error { return do(db.batched(tx)) })
 }
 
 // batched is tx as a batch, with its long statements, uses it.
@@ -274,13 +248,9 @@ func lockDir(dir string) (unlock func() error, err error) {
 	}, nil
 }
 
-// retryable reports whether the same transaction may well succeed when it is
-// run again: a deadlock, a serialisation failure, a lock not had in time, an
-// event that came as its endpoint began to adopt, or as its partner's last one went.
-func retryable(err error) bool {
-	if errors.Is(err, errAdopting) || errors.Is(err, errHomeless) {
-		return true
-	}
+// retryableHere reports whether the same transaction may well succeed when it is
+// run again: a deadlock, a serialisation failure, or a lock not had in time.
+func retryableHere(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		switch pg.Code {
@@ -307,7 +277,7 @@ func classify(driver string, err error) error {
 	if notText(err) {
 		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
 	}
-	if !errors.Is(err, errRow) && !errors.Is(err, errPanic) && gone(driver, err) {
+	if !errors.Is(err, errRow) && !errors.Is(err, ErrPanic) && gone(driver, err) {
 		return unavailable(err)
 	}
 	return err
@@ -343,6 +313,10 @@ func gone(driver string, err error) bool {
 	// connection, in whatever words.
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) || driver == postgresDriver && !errors.Is(err, sql.ErrNoRows)
 }
+
+// ErrPanic marks a mistake of ours in what a caller handed over: the database
+// is there.
+var ErrPanic = errors.New("panic")
 
 // notText reports whether err refuses bytes that are not UTF-8, or NUL, which
 // PostgreSQL takes in no text.

@@ -26,7 +26,7 @@ func endpointFields(e *webhook.Endpoint) []any {
 func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error) {
 	err := l.audited(ctx, about(by, e.ID, ""), func(tx querier) error {
 		var disabled bool
-		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.forUpdate, e.PartnerCode).Scan(&disabled)
+		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.db.forUpdate, e.PartnerCode).Scan(&disabled)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", e.PartnerCode)
 		}
@@ -63,7 +63,7 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...p
 
 func (l *Ledger) adoptSoon(ctx context.Context, e webhook.Endpoint) {
 	if err := l.Adopt(ctx, e); err != nil {
-		l.log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
+		l.db.log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err := b.toAdopt(ctx, t, e); err != nil {
 		return false, err
 	}
-	err = t.add(" ORDER BY id LIMIT ?"+b.ledger.forUpdate, adoptBatch).query(ctx, b.tx, func(rows row) error {
+	err = t.add(" ORDER BY id LIMIT ?"+b.ledger.db.forUpdate, adoptBatch).query(ctx, b.tx, func(rows row) error {
 		var id string
 		s := subject{endpointID: e.ID}
 		err := rows.Scan(&id, &s.name)
@@ -180,7 +180,7 @@ func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 		WHERE e.removed_at = 0 AND e.id IN (SELECT endpoint_id FROM windows WHERE adopting UNION ALL SELECT o.id FROM
 		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) d JOIN endpoints o ON o.partner_code = d.partner_code)
 		ORDER BY e.id`)
-	found, err := collect(ctx, l.read, t, endpointFields)
+	found, err := collect(ctx, l.db.read, t, endpointFields)
 	for _, e := range found {
 		if err == nil {
 			err = l.Adopt(ctx, e)
@@ -196,7 +196,7 @@ func (l *Ledger) Endpoint(ctx context.Context, id string) (webhook.Endpoint, err
 
 // EndpointIn is Endpoint within a scope; one that it does not hold is NotFound.
 func (l *Ledger) EndpointIn(ctx context.Context, s Scope, id string) (webhook.Endpoint, error) {
-	e, err := selectEndpoint(ctx, l.read, s, id)
+	e, err := selectEndpoint(ctx, l.db.read, s, id)
 	return e, err
 }
 
@@ -217,7 +217,7 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 	}
 	t := new(statement).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.removed_at = 0 ORDER BY e.id`, code)
-	return collect(ctx, l.read, t, endpointFields)
+	return collect(ctx, l.db.read, t, endpointFields)
 }
 
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
@@ -333,7 +333,7 @@ func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ..
 func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	for {
 		t := new(statement).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id")
-		ids, err := collect(ctx, l.read, t, column[string])
+		ids, err := collect(ctx, l.db.read, t, column[string])
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -398,7 +398,7 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 // EndpointURLs lists the different URLs of all endpoints, at most limit.
 func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, err error) {
 	t := new(statement).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit)
-	return collect(ctx, l.read, t, column[string])
+	return collect(ctx, l.db.read, t, column[string])
 }
 
 // PartnerWindows sums up the windows of one partner's endpoints.
@@ -415,7 +415,7 @@ func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, er
 	t := new(statement).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
 		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
-	err = t.query(ctx, l.read, func(rows row) error {
+	err = t.query(ctx, l.db.read, func(rows row) error {
 		var code string
 		var state webhook.BreakerState
 		var n int

@@ -20,7 +20,7 @@ func eventFields(e *webhook.Event) []any {
 
 // Event returns one event, or NotFound.
 func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT "+eventColumns+" FROM events WHERE id = $1", id).Scan(eventFields(&e)...)
+	err = l.db.read.QueryRowContext(ctx, "SELECT "+eventColumns+" FROM events WHERE id = $1", id).Scan(eventFields(&e)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, webhook.NotFound("event", id)
 	}
@@ -34,7 +34,7 @@ func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []we
 	t.equal("partner_code", f.PartnerCode)
 	t.equal("webhook_type", string(f.Type))
 	t.equal("object_id", f.Reference)
-	found, err = collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), eventFields)
+	found, err = collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), eventFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID

@@ -83,8 +83,8 @@ func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 			_ = c.Close()
 		}
 	}
-	for range l.read.Stats().MaxOpenConnections {
-		c, err := l.read.Conn(ctx)
+	for range l.db.read.Stats().MaxOpenConnections {
+		c, err := l.db.read.Conn(ctx)
 		if err != nil {
 			return release, err
 		}
@@ -104,7 +104,7 @@ func (l *Ledger) UseSlots(slot int) {
 }
 
 // WriterAwaited reports whether anybody has waited for a connection that writes.
-func (l *Ledger) WriterAwaited() bool { return l.write.Stats().WaitCount > 0 }
+func (l *Ledger) WriterAwaited() bool { return l.db.write.Stats().WaitCount > 0 }
 
 // WithWindow runs do, in a transaction of the delivery path, with a window
 // locked. kill ends the transaction's connection, as an administrator would.
@@ -137,7 +137,7 @@ func Plans(began time.Time) (outdated func(at time.Time) bool, learn func(query 
 // the delivery path knows, and how many runs of them were planned, with their
 // values or without.
 func (l *Ledger) Prepared(ctx context.Context) (statements, planned, unplanned int, err error) {
-	err = l.write.QueryRowContext(ctx, "SELECT COUNT(*), SUM(custom_plans), SUM(generic_plans) FROM pg_prepared_statements").
+	err = l.db.write.QueryRowContext(ctx, "SELECT COUNT(*), SUM(custom_plans), SUM(generic_plans) FROM pg_prepared_statements").
 		Scan(&statements, &planned, &unplanned)
 	return statements, planned, unplanned, err
 }
@@ -160,16 +160,13 @@ func (l *Ledger) CountTrips(databaseURL string, trip func()) error {
 }
 
 func (l *Ledger) trace(databaseURL string, t tracer) error {
-	config, err := pgx.ParseConfig(databaseURL)
+	db, err := OpenDB(context.Background(), DBOptions{DatabaseURL: databaseURL, Tracer: t})
 	if err != nil {
 		return err
 	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.DialFunc = Options{}.dialing()
-	config.Tracer = t
-	old := *l
-	l.openPools(*config)
-	return errors.Join(view{old.write, old.read}.close(), old.pools.close())
+	old := *l.db
+	*l.db = *db
+	return old.Close()
 }
 
 type tracer struct {
@@ -215,8 +212,8 @@ func (l *Ledger) ListReplayable(ctx context.Context, f delivery.Filter, most int
 }
 
 // MigrateDown takes every step of the schema after version back; 0: all.
-func MigrateDown(ctx context.Context, o Options, version int64) error {
-	return withProvider(ctx, o, func(_ *Ledger, p *goose.Provider) error {
+func MigrateDown(ctx context.Context, o DBOptions, version int64) error {
+	return withProvider(ctx, o, func(_ *DB, p *goose.Provider) error {
 		_, err := p.DownTo(ctx, version)
 		return err
 	})

@@ -88,7 +88,7 @@ func (i Invariant) Drift() int64 {
 
 // Invariant reads both sides in one statement, so of one moment.
 func (l *Ledger) Invariant(ctx context.Context) (i Invariant, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT
+	err = l.db.read.QueryRowContext(ctx, `SELECT
 		COALESCE(SUM(CASE WHEN fact = 'created' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'delivered' THEN n END), 0),
 		COALESCE(SUM(CASE WHEN fact = 'exhausted' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'cancelled' THEN n END), 0),
 		(SELECT COUNT(*) FROM deliveries WHERE due_at >= 0 AND trigger <> 'test')

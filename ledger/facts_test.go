@@ -19,7 +19,7 @@ func TestProcessesThatRecordAtOnceDoNotWaitForEachOthersCounts(t *testing.T) {
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 32)
 	change(t, b, "UPDATE windows SET grown = 32")
-	processes := []*ledger.Ledger{b.Ledger, b.Another(t), b.Another(t)}
+	processes := []*ledger.Ledger{b.Ledger, b.Another(t).Ledger, b.Another(t).Ledger}
 	if a, b, c := processes[0].Slot(), processes[1].Slot(), processes[2].Slot(); a == b && b == c {
 		t.Errorf("three processes count in row %d", a)
 	}

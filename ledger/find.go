@@ -112,7 +112,7 @@ func idPrefix(what string) string {
 
 // hits adds what t finds to hits, each thing of a partner once.
 func (l *Ledger) hits(ctx context.Context, kind HitKind, t *statement, hits []Hit) ([]Hit, error) {
-	err := t.query(ctx, l.read, func(rows row) error {
+	err := t.query(ctx, l.db.read, func(rows row) error {
 		h := Hit{Kind: kind}
 		if err := rows.Scan(&h.ID, &h.PartnerCode, &h.Label, timeColumn{&h.At}); err != nil {
 			return err

@@ -39,13 +39,13 @@ func (l *Ledger) OnceForm(ctx context.Context, token string, do func() (result s
 		return "", false, errors.Join(err, forget)
 	}
 	if _, err := l.happened(ctx, "UPDATE form_tokens SET result = $2 WHERE hash = $1", hash, result); err != nil {
-		l.log.WarnContext(ctx, "what came of a form is not noted", "error", err)
+		l.db.log.WarnContext(ctx, "what came of a form is not noted", "error", err)
 	}
 	return result, false, nil
 }
 
 func (l *Ledger) formResult(ctx context.Context, hash []byte) (result string, err error) {
-	err = l.write.QueryRowContext(ctx, "SELECT result FROM form_tokens WHERE hash = $1", hash).Scan(&result)
+	err = l.db.write.QueryRowContext(ctx, "SELECT result FROM form_tokens WHERE hash = $1", hash).Scan(&result)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && result == "" {
 		return "", webhook.Conflict("this form was sent a moment ago and is being worked on: look at what came of it before you send it again")
 	}

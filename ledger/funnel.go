@@ -131,7 +131,7 @@ type funnelEvent struct {
 func (l *Ledger) funnelEvents(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
 	t := new(statement).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
 		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
-	return collect(ctx, l.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
+	return collect(ctx, l.db.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
 		return []any{&e.id, timeColumn{&e.createdAt}, &e.filtered}
 	})
 }
@@ -151,7 +151,7 @@ type funnelDelivery struct {
 func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
 	t := new(statement).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
-	found, err = collect(ctx, l.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
+	found, err = collect(ctx, l.db.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
 		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took}}
 	})
 	return found, err
@@ -168,7 +168,7 @@ func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string
 	if err == nil && len(ids) > 0 {
 		t := list(new(statement).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
 		err = t.add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
-			query(ctx, l.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
+			query(ctx, l.db.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
 	}
 	return at, err
 }
@@ -200,6 +200,6 @@ func auditOf(groups []string) *statement {
 }
 
 func (l *Ledger) changes(ctx context.Context, t *statement, limit int) ([]partners.AuditEntry, error) {
-	found, err := t.add(" ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.read)
+	found, err := t.add(" ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.db.read)
 	return found, err
 }

@@ -167,7 +167,7 @@ func TestNoEndpointIsDisabledByAClockThatIsAhead(t *testing.T) {
 		t.Helper()
 		change(t, b, "UPDATE windows SET failing_since = $1, failed = $2", since.UnixMicro(), webhook.DisableMinFailed)
 		storeMany(t, b, "acme", 1)
-		if err := tryRecord(t, ahead, result(take(t, b, one(t, b)), failed, exhausted)); err != nil {
+		if err := tryRecord(t, ahead.Ledger, result(take(t, b, one(t, b)), failed, exhausted)); err != nil {
 			t.Fatal(err)
 		}
 		return windowOf(t, b, e.ID)

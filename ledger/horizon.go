@@ -35,20 +35,20 @@ type horizon struct {
 // oldestOpen returns an id that no open delivery is older than: none that is
 // unfinished, or whose newest attempt failed by a fault of the gateway within
 // InternalWithin. It is empty where days cost nothing.
-func (l *Ledger) oldestOpen(ctx context.Context) (id string, err error) {
-	if l.Embedded() {
+func (db *DB) oldestOpen(ctx context.Context) (id string, err error) {
+	if db.Embedded() {
 		return "", nil
 	}
 	now := time.Now()
-	l.horizon.Lock()
-	id, at := l.horizon.id, l.horizon.at
-	l.horizon.Unlock()
+	db.horizon.Lock()
+	id, at := db.horizon.id, db.horizon.at
+	db.horizon.Unlock()
 	if age := now.Sub(at); 0 <= age && age < horizonFor {
 		return id, nil
 	}
 	var waiting, active, faulty string
 	bound := webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-horizonLess))
-	err = l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
+	err = db.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE queued_at > 0), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
 		bound, micros(now.Add(-InternalWithin))).Scan(&waiting, &active, &faulty)
@@ -56,9 +56,9 @@ func (l *Ledger) oldestOpen(ctx context.Context) (id string, err error) {
 		return "", fmt.Errorf("find the oldest open delivery: %w", err)
 	}
 	id = min(bound, waiting, active, faulty)
-	l.horizon.Lock()
-	defer l.horizon.Unlock()
-	l.horizon.id, l.horizon.at = id, now
+	db.horizon.Lock()
+	defer db.horizon.Unlock()
+	db.horizon.id, db.horizon.at = id, now
 	return id, nil
 }
 
@@ -72,9 +72,9 @@ func soon(until time.Time) time.Time {
 
 // near is the id from which on to look first for the newest rows between two
 // ids. It is from where that is no help: from is near, or days cost nothing.
-func (l *Ledger) near(prefix, below, from string) string {
+func (db *DB) near(prefix, below, from string) string {
 	at := webhook.IDTime(prefix, below)
-	if l.Embedded() || at.IsZero() {
+	if db.Embedded() || at.IsZero() {
 		return from
 	}
 	if now := time.Now(); at.After(now) {
@@ -88,8 +88,8 @@ func (l *Ledger) near(prefix, below, from string) string {
 
 // nearFirst reads the newest rows below an id, from an id on: first those
 // nearby, then, if these were not enough, all.
-func (l *Ledger) nearFirst(prefix, below string, read func(from string) (enough bool, err error)) error {
-	if from := l.near(prefix, below, prefix); from != prefix {
+func (db *DB) nearFirst(prefix, below string, read func(from string) (enough bool, err error)) error {
+	if from := db.near(prefix, below, prefix); from != prefix {
 		if enough, err := read(from); enough || err != nil {
 			return err
 		}
@@ -100,8 +100,8 @@ func (l *Ledger) nearFirst(prefix, below string, read func(from string) (enough 
 
 // madeFor adds the condition that column, the id of something that was made
 // after the event, is not older than it. Only days are told apart by it.
-func (l *Ledger) madeFor(t *statement, column, prefix, eventID string) *statement {
-	if at := webhook.IDTime(webhook.EventPrefix, eventID); !l.Embedded() && !at.IsZero() {
+func (db *DB) madeFor(t *statement, column, prefix, eventID string) *statement {
+	if at := webhook.IDTime(webhook.EventPrefix, eventID); !db.Embedded() && !at.IsZero() {
 		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at.Add(-horizonLess)))
 	}
 	return t

@@ -18,7 +18,7 @@ const farBackPage = 23
 func TestASearchFindsWhatIsFarBack(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
 		closed(t, b, func() {
-			if err := ledgertest.Fill(t.Context(), b.Options, 400); err != nil {
+			if err := ledgertest.Fill(t.Context(), b.At, 400); err != nil {
 				t.Fatal(err)
 			}
 		})

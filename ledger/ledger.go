@@ -9,16 +9,8 @@
 package ledger
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
-	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"ledgerhook/delivery"
 	"ledgerhook/orders"
@@ -27,25 +19,14 @@ import (
 
 // Ledger is an open database. It is safe for concurrent use.
 type Ledger struct {
-	dialect
-	write  pool // SQLite: one connection, immediate transactions
-	read   pool // another one: no writer waits for readers
-	pools  pools
-	log    *slog.Logger
+	db     *DB
 	writer *writer
 	// On PostgreSQL claims and records have writers of their own, so that
 	// accepting never waits behind them; on SQLite, which has one writer, they
 	// are the same.
 	claims, records *writer
-	unlock          func() error
 	slot            int // of the rollups
-
-	unlimited bool // transactions last as long as they take
-	metrics   *Metrics
-
-	horizon *horizon
-	days    *days
-	heard   *atomic.Pointer[heardTime] // the database's clock, when a lease was renewed
+	metrics         *Metrics
 
 	retry          webhook.RetryPolicy
 	slots          delivery.Slots
@@ -53,14 +34,8 @@ type Ledger struct {
 	orderMoved     func(from, to orders.Status)
 }
 
-// Options say where the ledger is and who hears of admitted deliveries.
+// Options say who hears of what the ledger does.
 type Options struct {
-	DatabaseURL string // postgres://…; empty: SQLite
-	DataDir     string // SQLite: the folder of the database file
-	// Dial changes how PostgreSQL is reached, given the way of nil: over TCP, a
-	// server that is gone without a word being found out within 5 s.
-	Dial func(pgconn.DialFunc) pgconn.DialFunc
-	Log  *slog.Logger
 	// Retry's first wait is the one before the first attempt at a new event's
 	// deliveries; what comes after a failure is decided by who records it.
 	Retry webhook.RetryPolicy
@@ -80,20 +55,11 @@ type Options struct {
 	// and of each change of a status, after the commit. It must not block.
 	// Nil: nobody listens.
 	OrderMoved func(from, to orders.Status)
-
-	unlimited bool // see session.go
 }
 
-// Open connects to the ledger and checks that its schema is this program's.
-// It changes nothing; see Migrate.
-func Open(ctx context.Context, o Options) (*Ledger, error) {
-	l, err := connect(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.checkSchema(ctx); err != nil {
-		return nil, errors.Join(err, l.close())
-	}
+// New starts the writers of the ledger that db holds. Close it before db.
+func New(db *DB, o Options) *Ledger {
+	l := &Ledger{db: db, slot: rand.IntN(maxSlot), metrics: o.Metrics, retry: o.Retry}
 	admitted := o.Admitted
 	if admitted == nil {
 		admitted = func([]delivery.Ticket) {}
@@ -107,15 +73,14 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if l.orderMoved = o.OrderMoved; l.orderMoved == nil {
 		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
-	if l.Embedded() {
+	if db.Embedded() {
 		l.writer = startWriter(l, l.slot, queryWriter, admitted)
 		l.claims, l.records = l.writer, l.writer
 	} else {
 		l.writer = startWriter(l, l.slot, queryEvents, admitted)
 		l.claims, l.records = startWriter(l, l.slot+1, queryClaims, admitted), startWriter(l, l.slot+2, queryRecords, admitted)
 	}
-	l.metrics.watch(l)
-	return l, nil
+	return l
 }
 
 // writers are those of the ledger, each once.
@@ -131,53 +96,26 @@ const (
 	maxSlot = 1 << 16
 )
 
-// connect opens the database without looking at what it holds.
-func connect(ctx context.Context, o Options) (*Ledger, error) {
-	l := &Ledger{log: o.Log, retry: o.Retry, slot: rand.IntN(maxSlot), horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, metrics: o.Metrics, unlock: func() error { return nil }}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
-	var err error
-	if o.DatabaseURL == "" {
-		err = l.openSQLite(o.DataDir)
-	} else {
-		err = l.openPostgres(o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Ping(ctx); err != nil {
-		return nil, errors.Join(err, l.close())
-	}
-	return l, nil
-}
-
-// Close ends the writer after what has gathered, then the connections.
-func (l *Ledger) Close() error {
+// Close ends the writers after what has gathered.
+func (l *Ledger) Close() {
 	for _, w := range l.writers() {
 		w.stop()
 	}
-	return l.close()
 }
 
-func (l *Ledger) close() error {
-	return errors.Join(view{l.write, l.read}.close(), l.pools.close(), l.unlock())
-}
+// ForPages is l for pages: what they read and change by themselves goes over
+// connections of their own; what the writers do for them does not. The
+// original alone is closed.
+func (l *Ledger) ForPages() *Ledger { return l.over(l.db.ForPages()) }
 
-// Ping reports whether the database answers, as an Unavailable error if not.
-func (l *Ledger) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := l.write.PingContext(ctx); err != nil {
-		return unavailable(fmt.Errorf("reach the ledger at %s: %w", l.place, err))
-	}
-	return nil
-}
+// ForPartners is the same for the partner API.
+func (l *Ledger) ForPartners() *Ledger { return l.over(l.db.ForPartners()) }
 
-// Embedded reports whether the ledger belongs to this process alone.
-func (l *Ledger) Embedded() bool { return l.driver == sqliteDriver }
+// atDoor is the same for what anybody can ask for without having signed in.
+func (l *Ledger) atDoor() *Ledger { return l.over(l.db.AtDoor()) }
 
-// inTx runs do in one transaction.
-func (l *Ledger) inTx(ctx context.Context, do func(querier) error) error {
-	return l.write.inTx(ctx, do)
+func (l *Ledger) over(db *DB) *Ledger {
+	same := *l
+	same.db = db
+	return &same
 }

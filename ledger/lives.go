@@ -31,7 +31,7 @@ func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
 		{"rates", "UPDATE rates SET updated_at = $1 WHERE updated_at > $2", []any{end(0), wrong(0)}},
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
-		if _, err := l.write.ExecContext(ctx, step.query, step.args...); err != nil {
+		if _, err := l.db.write.ExecContext(ctx, step.query, step.args...); err != nil {
 			return fmt.Errorf("bound the lives of %s: %w", step.what, err)
 		}
 	}
@@ -43,7 +43,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 	end := now.Add(partners.KeyOverlap)
 	type change struct{ code, was, is any }
 	var changes []change
-	err := new(statement).add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").query(ctx, l.read, func(rows row) error {
+	err := new(statement).add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").query(ctx, l.db.read, func(rows row) error {
 		var code string
 		var stored []byte
 		if err := rows.Scan(&code, &stored); err != nil {
@@ -65,7 +65,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("read the keys that were replaced: %w", err)
 	}
 	for _, c := range changes { // what changes meanwhile waits for the next sweep
-		_, err := l.write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
+		_, err := l.db.write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
 		if err != nil {
 			return fmt.Errorf("bound the lives of replaced keys: %w", err)
 		}

@@ -15,7 +15,7 @@ import (
 func TestADataDirectoryThatIsClosedIsFreeThoughAProcessIsBeingStarted(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.New(t, "sqlite")
-	lock := filepath.Join(b.Options.DataDir, "lock")
+	lock := filepath.Join(b.At.DataDir, "lock")
 	shared := -1
 	descriptors, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestADataDirectoryThatIsClosedIsFreeThoughAProcessIsBeingStarted(t *testing
 		t.Fatal("nothing holds the data directory")
 	}
 	t.Cleanup(func() { _ = syscall.Close(shared) })
-	if err := b.Ledger.Close(); err != nil {
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b.Reopen(t)

@@ -93,7 +93,7 @@ func TestEveryDeliveryIsToldOfOnce(t *testing.T) {
 // beside good ones: what was made is undone, and made again one by one.
 func TestABatchThatRunsAgainTellsOnce(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
-		if b.Embedded() {
+		if b.DB.Embedded() {
 			change(t, b, "CREATE TRIGGER refuse BEFORE INSERT ON deliveries WHEN NEW.object_id = 'bad' BEGIN SELECT RAISE(ABORT, 'bad'); END")
 		} else {
 			change(t, b, "ALTER TABLE deliveries ADD CONSTRAINT refuse CHECK (object_id <> 'bad')")

@@ -10,7 +10,7 @@ import (
 
 // KeepLetter implements partners.MailboxStore.
 func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
-	_, err := l.write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+	_, err := l.db.write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
 		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, micros(k.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("keep a letter: %w", err)
@@ -24,7 +24,7 @@ func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found [
 	if cursor != "" {
 		t.add(" WHERE id < ?", cursor)
 	}
-	found, err = collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
+	found, err = collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
 		return []any{&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, timeColumn{&k.CreatedAt}}
 	})
 	if len(found) > limit {

@@ -19,12 +19,12 @@ func TestABorrowedSchemaIsGivenBackEmpty(t *testing.T) {
 	var left *sql.Conn
 	t.Run("borrower", func(t *testing.T) {
 		address = ledgertest.Borrowed(t)
-		l, err := ledger.Open(t.Context(), ledger.Options{DatabaseURL: address})
+		l, err := ledgertest.Open(t.Context(), ledger.DBOptions{DatabaseURL: address}, ledger.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
-		b := &ledgertest.Bench{Ledger: l}
+		b := &ledgertest.Bench{Process: l}
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 4)
 		store(t, b, ledgertest.NewEvent("acme", "tp_1", "Pending"))
@@ -44,8 +44,8 @@ func TestABorrowedSchemaIsGivenBackEmpty(t *testing.T) {
 		t.Error("a session outlives its test")
 	}
 	_ = errors.Join(left.Close(), server.Close())
-	b := &ledgertest.Bench{Options: ledger.Options{DatabaseURL: address}}
-	b.Raw = openRaw(t, b.Options)
+	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
+	b.Raw = openRaw(t, b.At)
 	for _, table := range []string{"partners", "endpoints", "windows", "events", "deliveries", "rollups", "idempotency_keys"} {
 		same(t, table, b.Count(t, "SELECT COUNT(*) FROM "+table), 0)
 	}

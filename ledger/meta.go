@@ -24,21 +24,21 @@ var masterKeyKnown = []byte("ledgerhook")
 var ErrOtherMasterKey = errors.New("the database was encrypted with another master key")
 
 // KeepMasterKey is CheckMasterKey, and makes a new ledger remember the key.
-func (l *Ledger) KeepMasterKey(ctx context.Context, s Sealer) error {
-	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+func (db *DB) KeepMasterKey(ctx context.Context, s Sealer) error {
+	_, err := db.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
 		masterKeyCheck, s.Seal(masterKeyCheck, masterKeyKnown))
 	if err != nil {
 		return fmt.Errorf("store the master key's check value: %w", err)
 	}
-	_, err = l.CheckMasterKey(ctx, s)
+	_, err = db.CheckMasterKey(ctx, s)
 	return err
 }
 
 // CheckMasterKey returns ErrOtherMasterKey if the ledger was encrypted under
 // another key. kept is false for a new ledger, which any key fits.
-func (l *Ledger) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err error) {
+func (db *DB) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err error) {
 	var sealed []byte
-	err = l.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed)
+	err = db.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -61,16 +61,16 @@ type SigningKey struct {
 }
 
 // SigningKeys lists the gateway's keys, newest first.
-func (l *Ledger) SigningKeys(ctx context.Context) ([]SigningKey, error) {
+func (db *DB) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 	t := new(statement).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id")
-	return collect(ctx, l.read, t, func(k *SigningKey) []any {
+	return collect(ctx, db.read, t, func(k *SigningKey) []any {
 		return []any{&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt}}
 	})
 }
 
 // AddSigningKey stores k as the active key unless there is one already.
-func (l *Ledger) AddSigningKey(ctx context.Context, k SigningKey) error {
-	_, err := l.write.ExecContext(ctx, `INSERT INTO signing_keys (id, active, private_key, public_key, created_at)
+func (db *DB) AddSigningKey(ctx context.Context, k SigningKey) error {
+	_, err := db.write.ExecContext(ctx, `INSERT INTO signing_keys (id, active, private_key, public_key, created_at)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, k.ID, true, k.Sealed, k.PublicPEM, micros(k.CreatedAt))
 	return err
 }

@@ -15,7 +15,7 @@ import (
 func measured(t *testing.T, b *ledgertest.Bench) (read func() map[string]float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	b.Options.Metrics = ledger.NewMetrics(registry)
+	b.Options.Metrics, b.At.Metrics = ledger.NewMetrics(registry), ledger.NewDBMetrics(registry)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestTheLedgersWorkIsMeasuredWhereItIsDone(t *testing.T) {
 			return after[name] - before[name]
 		}
 		const took = "ledger_query_duration_seconds/"
-		if b.Embedded() {
+		if b.DB.Embedded() {
 			same(t, "transactions", grown(took+"writer"), 3.)
 		} else {
 			same(t, "transactions", []float64{grown(took + "events"), grown(took + "claims"), grown(took + "records")}, []float64{1, 1, 1})
@@ -93,7 +93,7 @@ func TestWhatRetentionDeletesIsCounted(t *testing.T) {
 		b.Endpoint(t, "acme", 8)
 		storeMany(t, b, "acme", 2)
 		drain(t, b)
-		if !b.Embedded() { // as autovacuum does; what a dropped day holds is known from there
+		if !b.DB.Embedded() { // as autovacuum does; what a dropped day holds is known from there
 			if _, err := b.Raw.ExecContext(t.Context(), "ANALYZE"); err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestATransactionThatStaysOpenAndDeadRowsAreFound(t *testing.T) {
 	b := ledgertest.NewFresh(t, "postgres")
 	look := func() ledger.Upkeep {
 		t.Helper()
-		u, err := b.Upkeep(t.Context())
+		u, err := b.DB.Upkeep(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestATransactionThatStaysOpenAndDeadRowsAreFound(t *testing.T) {
 
 func TestSQLiteNeedsNoUpkeep(t *testing.T) {
 	t.Parallel()
-	if u, err := ledgertest.New(t, "sqlite").Upkeep(t.Context()); err != nil || u.OldestTransaction != 0 || len(u.DeadRows) != 0 {
+	if u, err := ledgertest.New(t, "sqlite").DB.Upkeep(t.Context()); err != nil || u.OldestTransaction != 0 || len(u.DeadRows) != 0 {
 		t.Errorf("%+v %v", u, err)
 	}
 }

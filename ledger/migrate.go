@@ -31,26 +31,27 @@ type Migration struct {
 	AppliedAt time.Time // zero: pending
 }
 
-// Migrate brings the database up to this program's schema and returns how many
-// steps that took. It refuses a database that holds something else or that a
-// newer program has migrated, and writes nothing then.
-func Migrate(ctx context.Context, o Options) (applied int, err error) {
-	err = withProvider(ctx, o, func(l *Ledger, p *goose.Provider) error {
-		if err := l.checkOurs(ctx); err != nil {
+// MigrateDB brings the database up to this program's schema, does what is then
+// left to do, and returns how many steps that took. It refuses a database that
+// holds something else or that a newer program has migrated, and writes nothing
+// then.
+func MigrateDB(ctx context.Context, o DBOptions, then func(*DB) error) (applied int, err error) {
+	err = withProvider(ctx, o, func(db *DB, p *goose.Provider) error {
+		if err := db.checkOurs(ctx); err != nil {
 			return err
 		}
-		if err := l.checkNotNewer(ctx, p); err != nil {
+		if err := db.checkNotNewer(ctx, p); err != nil {
 			return err
 		}
 		results, err := p.Up(ctx)
 		if err != nil {
-			return fmt.Errorf("migrate %s: %w", l.place, err)
+			return fmt.Errorf("migrate %s: %w", db.place, err)
 		}
 		applied = len(results)
-		if err := l.chainOldEntries(ctx); err != nil {
-			return fmt.Errorf("put old audit entries into the chain: %w", err)
+		if err := then(db); err != nil {
+			return err
 		}
-		return l.EnsureDays(ctx)
+		return db.EnsureDays(ctx)
 	})
 	return applied, err
 }
@@ -58,12 +59,12 @@ func Migrate(ctx context.Context, o Options) (applied int, err error) {
 // Migrations lists the steps of the schema and when the database had each. It
 // changes nothing: an embedded database that is not there yet is not made, and
 // one that a server holds is only read.
-func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
+func Migrations(ctx context.Context, o DBOptions) (steps []Migration, err error) {
 	if o.DatabaseURL == "" {
 		return sqliteSteps(ctx, filepath.Join(o.DataDir, "ledger.db"))
 	}
-	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
-		steps, err = l.steps(ctx)
+	err = withProvider(ctx, o, func(db *DB, _ *goose.Provider) error {
+		steps, err = db.steps(ctx)
 		return err
 	})
 	return steps, err
@@ -79,18 +80,18 @@ func sqliteSteps(ctx context.Context, path string) (steps []Migration, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	l := &Ledger{dialect: dialect{driver: sqliteDriver, place: path}, read: pool{DB: db, driver: sqliteDriver}}
-	return l.steps(ctx)
+	of := &DB{dialect: dialect{driver: sqliteDriver, place: path}, read: pool{DB: db, driver: sqliteDriver}}
+	return of.steps(ctx)
 }
 
 // steps are this program's, with the time at which the database had each, and
 // behind them those of a newer program that the database had.
-func (l *Ledger) steps(ctx context.Context) ([]Migration, error) {
-	known, err := l.migrated(ctx)
+func (db *DB) steps(ctx context.Context) ([]Migration, error) {
+	known, err := db.migrated(ctx)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := pendingSteps("migrations/" + l.driver)
+	steps, err := pendingSteps("migrations/" + db.driver)
 	for i, step := range steps {
 		steps[i].AppliedAt = known[step.Version]
 		delete(known, step.Version)
@@ -117,37 +118,37 @@ func pendingSteps(dir string) (steps []Migration, err error) {
 	return steps, nil
 }
 
-func withProvider(ctx context.Context, o Options, do func(*Ledger, *goose.Provider) error) (err error) {
+func withProvider(ctx context.Context, o DBOptions, do func(*DB, *goose.Provider) error) (err error) {
 	o.unlimited = true
-	l, err := connect(ctx, o)
+	db, err := connect(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.close()) }()
-	p, err := l.provider(ctx)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	p, err := db.provider(ctx)
 	if err != nil {
 		return err
 	}
-	return do(l, p)
+	return do(db, p)
 }
 
 // migrationLock is the advisory lock of who migrates: one per schema, since
 // those of a database have nothing to do with each other.
 const migrationLock = "hashtextextended('ledgerhook migrations ' || COALESCE(current_schema(), ''), 0)"
 
-func (l *Ledger) provider(ctx context.Context) (*goose.Provider, error) {
-	dir, err := fs.Sub(migrations, "migrations/"+l.driver)
+func (db *DB) provider(ctx context.Context) (*goose.Provider, error) {
+	dir, err := fs.Sub(migrations, "migrations/"+db.driver)
 	if err != nil {
 		return nil, err
 	}
 	options := []goose.ProviderOption{
-		goose.WithTableName(migrationsTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(l.log),
+		goose.WithTableName(migrationsTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.log),
 	}
 	name := goose.DialectSQLite3
-	if l.driver == postgresDriver {
+	if db.driver == postgresDriver {
 		name = goose.DialectPostgres
 		var id int64
-		if err := l.read.QueryRowContext(ctx, "SELECT "+migrationLock).Scan(&id); err != nil {
+		if err := db.read.QueryRowContext(ctx, "SELECT "+migrationLock).Scan(&id); err != nil {
 			return nil, err
 		}
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(id), lock.WithLockTimeout(1, 300)) // asks every second, not every five
@@ -156,22 +157,22 @@ func (l *Ledger) provider(ctx context.Context) (*goose.Provider, error) {
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(name, l.write.DB, dir, options...)
+	return goose.NewProvider(name, db.write.DB, dir, options...)
 }
 
 // checkSchema returns a one-line error unless the schema is exactly this program's.
-func (l *Ledger) checkSchema(ctx context.Context) error {
-	p, err := l.provider(ctx)
+func (db *DB) checkSchema(ctx context.Context) error {
+	p, err := db.provider(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.checkOurs(ctx); err != nil {
+	if err := db.checkOurs(ctx); err != nil {
 		return err
 	}
-	if err := l.checkNotNewer(ctx, p); err != nil {
+	if err := db.checkNotNewer(ctx, p); err != nil {
 		return err
 	}
-	have, err := l.migrated(ctx)
+	have, err := db.migrated(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,15 +185,15 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 // Blank reports whether the database holds nothing, or nothing but an empty
 // record of migrations, which a migration makes before it takes its lock. While
 // another process migrates the database, Blank waits for the end of that.
-func Blank(ctx context.Context, o Options) (blank bool, err error) {
-	err = withProvider(ctx, o, func(l *Ledger, _ *goose.Provider) error {
-		return l.inTx(ctx, func(tx querier) error {
-			if l.driver == postgresDriver { // a migration holds this lock, but not the shared one
+func Blank(ctx context.Context, o DBOptions) (blank bool, err error) {
+	err = withProvider(ctx, o, func(db *DB, _ *goose.Provider) error {
+		return db.inTx(ctx, func(tx querier) error {
+			if db.driver == postgresDriver { // a migration holds this lock, but not the shared one
 				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared("+migrationLock+")"); err != nil {
 					return err
 				}
 			}
-			tables, err := l.tables(ctx)
+			tables, err := db.tables(ctx)
 			delete(tables, migrationsTable) // never alone once a step was taken
 			blank = len(tables) == 0
 			return err
@@ -201,8 +202,8 @@ func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	return blank, err
 }
 
-func (l *Ledger) checkNotNewer(ctx context.Context, p *goose.Provider) error {
-	have, err := l.migrated(ctx)
+func (db *DB) checkNotNewer(ctx context.Context, p *goose.Provider) error {
+	have, err := db.migrated(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,21 +218,21 @@ func (l *Ledger) checkNotNewer(ctx context.Context, p *goose.Provider) error {
 }
 
 // checkOurs refuses a database that holds tables but not our record of migrations.
-func (l *Ledger) checkOurs(ctx context.Context) error {
-	tables, err := l.tables(ctx)
+func (db *DB) checkOurs(ctx context.Context) error {
+	tables, err := db.tables(ctx)
 	if err != nil || len(tables) == 0 || tables[migrationsTable] {
 		return err
 	}
-	return fmt.Errorf("the database %s holds tables that are not Ledgerhook's: give it an empty one", l.place)
+	return fmt.Errorf("the database %s holds tables that are not Ledgerhook's: give it an empty one", db.place)
 }
 
-func (l *Ledger) tables(ctx context.Context) (map[string]bool, error) {
+func (db *DB) tables(ctx context.Context) (map[string]bool, error) {
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-	if l.driver == postgresDriver {
+	if db.driver == postgresDriver {
 		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 	}
 	tables := map[string]bool{}
-	err := new(statement).add(query).query(ctx, l.read, func(rows row) error {
+	err := new(statement).add(query).query(ctx, db.read, func(rows row) error {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return err
@@ -243,13 +244,13 @@ func (l *Ledger) tables(ctx context.Context) (map[string]bool, error) {
 }
 
 // migrated returns the versions that the database has had.
-func (l *Ledger) migrated(ctx context.Context) (map[int64]time.Time, error) {
-	tables, err := l.tables(ctx)
+func (db *DB) migrated(ctx context.Context) (map[int64]time.Time, error) {
+	tables, err := db.tables(ctx)
 	if err != nil || !tables[migrationsTable] {
 		return nil, err
 	}
 	versions := map[int64]time.Time{}
-	err = new(statement).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, l.read, func(rows row) error {
+	err = new(statement).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, db.read, func(rows row) error {
 		var version int64
 		var at time.Time
 		if err := rows.Scan(&version, &at); err != nil {

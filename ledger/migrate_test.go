@@ -26,7 +26,7 @@ func schemaOf(t *testing.T, b *ledgertest.Bench) (described []string) {
 	columns := `SELECT m.name || ' ' || c.name || ' ' || substr(c.type, 1, 7) || ' ' || CASE WHEN c."notnull" OR c.pk > 0 THEN 'set' ELSE 'null' END || ' key ' || c.pk
 		FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`
 	indexes := `SELECT 'index ' || name || ' of ' || tbl_name FROM sqlite_master WHERE type = 'index' AND name NOT LIKE 'sqlite_%'`
-	if !b.Embedded() {
+	if !b.DB.Embedded() {
 		columns = `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, NULL) || ' ' || CASE WHEN a.attnotnull THEN 'set' ELSE 'null' END ||
 			' key ' || COALESCE(array_position(i.indkey::int2[], a.attnum) + 1, 0)
 			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -66,7 +66,7 @@ func TestBothDatabasesHaveTheSameSchema(t *testing.T) {
 		var found []ledger.Migration
 		closed(t, b, func() {
 			var err error
-			if found, err = ledger.Migrations(t.Context(), b.Options); err != nil || len(found) == 0 {
+			if found, err = ledger.Migrations(t.Context(), b.At); err != nil || len(found) == 0 {
 				t.Fatalf("steps %v (%v)", found, err)
 			}
 		})
@@ -92,7 +92,7 @@ func TestBothDatabasesHaveTheSameSchema(t *testing.T) {
 // closed runs do while the ledger is closed: SQLite is alone on its folder.
 func closed(t *testing.T, b *ledgertest.Bench, do func()) {
 	t.Helper()
-	if err := b.Ledger.Close(); err != nil {
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	do()
@@ -110,7 +110,7 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 				same(t, "blank", []any{blank, err}, []any{want, error(nil)})
 			}
 			wantBlank(true)
-			if _, err := ledger.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "ledgerhook migrate") {
+			if _, err := ledgertest.Open(t.Context(), o, ledger.Options{}); err == nil || !strings.Contains(err.Error(), "ledgerhook migrate") {
 				t.Errorf("a blank database is opened: %v", err)
 			}
 			up := func() (applied int) {
@@ -132,11 +132,11 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantBlank(true) // all but the record of migrations is gone
-			if _, err := ledger.Open(t.Context(), o); err == nil {
+			if _, err := ledgertest.Open(t.Context(), o, ledger.Options{}); err == nil {
 				t.Error("a database without schema is opened")
 			}
 			same(t, "steps applied after all were taken back", up(), len(steps))
-			l, err := ledger.Open(t.Context(), o)
+			l, err := ledgertest.Open(t.Context(), o, ledger.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 	}
 }
 
-func openRaw(t *testing.T, o ledger.Options) *sql.DB {
+func openRaw(t *testing.T, o ledger.DBOptions) *sql.DB {
 	t.Helper()
 	driver, address := "pgx", o.DatabaseURL
 	if address == "" {
@@ -175,10 +175,10 @@ func TestAnOldKeyOutlivesTheChangeOfItsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		closed(t, b, func() {
-			if err := ledger.MigrateDown(t.Context(), b.Options, 12); err != nil {
+			if err := ledger.MigrateDown(t.Context(), b.At, 12); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
+			if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -206,7 +206,7 @@ func TestAForeignDatabaseIsRefusedAndLeftAlone(t *testing.T) {
 			if _, err := ledger.Migrate(t.Context(), o); err == nil || !strings.Contains(err.Error(), "not Ledgerhook's") {
 				t.Errorf("a foreign database is migrated: %v", err)
 			}
-			if _, err := ledger.Open(t.Context(), o); err == nil {
+			if _, err := ledgertest.Open(t.Context(), o, ledger.Options{}); err == nil {
 				t.Error("a foreign database is opened")
 			}
 			tables := "SELECT COUNT(*) FROM sqlite_master"
@@ -225,14 +225,14 @@ func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
 		change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, $1)", true)
 		closed(t, b, func() {
-			steps, err := ledger.Migrations(t.Context(), b.Options)
+			steps, err := ledger.Migrations(t.Context(), b.At)
 			if newest := steps[len(steps)-1]; err != nil || newest.Version != 99999 || newest.Name != "" || newest.AppliedAt.IsZero() {
 				t.Errorf("the status of a newer schema ends with %+v, %v", newest, err)
 			}
-			if _, err := ledger.Migrate(t.Context(), b.Options); err == nil || !strings.Contains(err.Error(), "99999") {
+			if _, err := ledger.Migrate(t.Context(), b.At); err == nil || !strings.Contains(err.Error(), "99999") {
 				t.Errorf("a newer schema is migrated: %v", err)
 			}
-			if _, err := ledger.Open(t.Context(), b.Options); err == nil || !strings.Contains(err.Error(), "newer") {
+			if _, err := ledgertest.Open(t.Context(), b.At, b.Options); err == nil || !strings.Contains(err.Error(), "newer") {
 				t.Errorf("a newer schema is opened: %v", err)
 			}
 			change(t, b, "DELETE FROM ledgerhook_migrations WHERE version_id = 99999")
@@ -243,27 +243,27 @@ func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
 func TestADataDirectoryHasOneProcessAtATime(t *testing.T) {
 	b := ledgertest.New(t, "sqlite")
 	for range 2 {
-		_, err := ledger.Open(t.Context(), b.Options)
+		_, err := ledgertest.Open(t.Context(), b.At, b.Options)
 		if !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d:", os.Getpid())) {
 			t.Errorf("a second holder: %v", err)
 		}
-		if _, err := ledger.Migrate(t.Context(), b.Options); !errors.Is(err, ledger.ErrInUse) {
+		if _, err := ledger.Migrate(t.Context(), b.At); !errors.Is(err, ledger.ErrInUse) {
 			t.Errorf("a migration beside it: %v", err)
 		}
 	}
-	if err := b.Ledger.Close(); err != nil {
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b.Reopen(t)
 }
 
 func TestADatabaseThatCannotBeReachedIsUnavailable(t *testing.T) {
-	_, err := ledger.Open(t.Context(), ledger.Options{DatabaseURL: "postgres://nobody:hidden@127.0.0.1:1/none"})
+	_, err := ledgertest.Open(t.Context(), ledger.DBOptions{DatabaseURL: "postgres://nobody:hidden@127.0.0.1:1/none"}, ledger.Options{})
 	wantKind(t, err, webhook.KindUnavailable)
 	if err != nil && strings.Contains(err.Error(), "hidden") {
 		t.Errorf("the error holds the password: %v", err)
 	}
-	_, err = ledger.Open(t.Context(), ledger.Options{DatabaseURL: "postgres://nobody:hidden@host:port/none"})
+	_, err = ledgertest.Open(t.Context(), ledger.DBOptions{DatabaseURL: "postgres://nobody:hidden@host:port/none"}, ledger.Options{})
 	if err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("an address that is none: %v", err)
 	}
@@ -281,9 +281,9 @@ func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
 		if err == nil && blank {
 			_, err = ledger.Migrate(t.Context(), o)
 		}
-		var l *ledger.Ledger
+		var l ledgertest.Process
 		if err == nil {
-			l, err = ledger.Open(t.Context(), o)
+			l, err = ledgertest.Open(t.Context(), o, ledger.Options{})
 		}
 		if err == nil {
 			err = l.Close()
@@ -350,7 +350,7 @@ func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.New(t, "sqlite")
-	files, err := os.ReadDir(b.Options.DataDir)
+	files, err := os.ReadDir(b.At.DataDir)
 	if err != nil || len(files) < 3 { // the database, its log, the lock
 		t.Fatalf("files %v (%v)", files, err)
 	}
@@ -389,7 +389,7 @@ func TestToListTheStepsMakesNoEmbeddedDatabase(t *testing.T) {
 func TestTheStepsAreListedBesideAServer(t *testing.T) {
 	t.Parallel()
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		steps, err := ledger.Migrations(t.Context(), b.Options)
+		steps, err := ledger.Migrations(t.Context(), b.At)
 		if err != nil || len(steps) == 0 || steps[len(steps)-1].AppliedAt.IsZero() {
 			t.Errorf("%+v, %v", steps, err)
 		}

@@ -40,7 +40,7 @@ func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (foun
 	t := new(statement).add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
 		c.paid_amount, c.tx_hash, c.settled_at, c.settled_by, c.settlement
 		FROM order_conflicts c JOIN orders o ON o.id = c.order_id WHERE `+where, args...).add(" ORDER BY c.at, c.to_status LIMIT ?", maxConflicts)
-	err = t.query(ctx, l.read, func(rows row) error {
+	err = t.query(ctx, l.db.read, func(rows row) error {
 		c := orders.Conflict{Change: orders.Change{Refused: &orders.Refusal{}}}
 		err := rows.Scan(&c.OrderID, &c.ExternalOrderID, &c.PartnerCode, &c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, timeColumn{&c.At},
 			&c.Refused.PaidAmount, &c.Refused.TxHash, timeColumn{&c.Refused.SettledAt}, &c.Refused.SettledBy, &c.Refused.Settlement)

@@ -26,7 +26,7 @@ func (l *Ledger) OrderCounts(ctx context.Context) (map[orders.Status]int64, erro
 	t := new(statement).add("SELECT status, COUNT(*) FROM orders WHERE status IN ")
 	list(t, open).add(" GROUP BY status UNION ALL SELECT SUBSTR(fact, ?), CAST(SUM(n) AS BIGINT) FROM rollups_all WHERE fact IN ", len(factOrder)+1)
 	list(t, final).add(" GROUP BY fact")
-	err := t.query(ctx, l.read, func(rows row) error {
+	err := t.query(ctx, l.db.read, func(rows row) error {
 		var status orders.Status
 		var n int64
 		err := rows.Scan(&status, &n)

@@ -577,8 +577,8 @@ func TestNoEventOvertakesAnEarlierOneWhileItsEndpointIsMade(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		other := b.Ledger
-		if !b.Embedded() {
-			other = b.Another(t)
+		if !b.DB.Embedded() {
+			other = b.Another(t).Ledger
 		}
 		var ids []string // in the order in which they were acknowledged
 		appendSome := func(n int) {

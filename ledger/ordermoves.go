@@ -79,7 +79,7 @@ const (
 // at again under its lock, so one whose payout has just been marked is left
 // alone, and any number of processes may do this at once.
 func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, err error) {
-	now, err := l.Now(ctx)
+	now, err := l.db.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -119,7 +119,7 @@ func (l *Ledger) dueOrders(ctx context.Context, now time.Time, after orders.Orde
 	t := new(statement).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
 		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
 		micros(now), micros(after.ExpiresAt), after.ID, expireStep)
-	return collect(ctx, l.read, t, func(o *orders.Order) []any { return []any{&o.ID, timeColumn{&o.ExpiresAt}} })
+	return collect(ctx, l.db.read, t, func(o *orders.Order) []any { return []any{&o.ID, timeColumn{&o.ExpiresAt}} })
 }
 
 // changeOrders runs the batch's changes of orders under their locks. One that
@@ -171,7 +171,7 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	ids := slices.Sorted(maps.Keys(have))
 	clear(have)
 	t := new(statement).add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
-	list(t, ids).add(" ORDER BY id" + b.ledger.forUpdate)
+	list(t, ids).add(" ORDER BY id" + b.ledger.db.forUpdate)
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var o orders.Order
 		err := rows.Scan(orderFields(&o)...)

@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
@@ -299,12 +298,8 @@ func TestAnOrderNeverFailsOnceItsPayoutIsMarked(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		other := b.Ledger // of another process, where there can be one
-		if b.Options.DatabaseURL != "" {
-			var err error
-			if other, err = ledger.Open(t.Context(), b.Options); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = other.Close() })
+		if b.At.DatabaseURL != "" {
+			other = b.Another(t).Ledger
 		}
 		paid, expired := 0, 0
 		for round := range 60 {

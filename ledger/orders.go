@@ -40,12 +40,12 @@ func orderValues(o orders.Order) []any {
 func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error) {
 	t := new(statement).add("INSERT INTO orders (" + orderColumns + ") ")
 	t.values(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
-	if _, err := t.exec(ctx, l.write); err != nil {
+	if _, err := t.exec(ctx, l.db.write); err != nil {
 		return o, false, fmt.Errorf("insert order %s: %w", o.ID, err)
 	}
 	// The statement above has waited for whoever inserted the same at the
 	// same time. It may also have been ours, with its answer lost.
-	stored, found, err := l.findOrder(ctx, l.write, "partner_code = $1 AND external_order_id = $2", o.PartnerCode, o.ExternalOrderID)
+	stored, found, err := l.findOrder(ctx, l.db.write, "partner_code = $1 AND external_order_id = $2", o.PartnerCode, o.ExternalOrderID)
 	if err == nil && !found {
 		err = fmt.Errorf("order %s is gone", o.ID)
 	}
@@ -62,7 +62,7 @@ func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders
 // ExternalOrderID of c, which is Canonical, made, as it is now, and whether there is one. The error has
 // the key DUPLICATE_ORDER if that create asked for something else.
 func (l *Ledger) CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error) {
-	o, found, err = l.findOrder(ctx, l.read, "partner_code = $1 AND external_order_id = $2", c.PartnerCode, c.ExternalOrderID)
+	o, found, err = l.findOrder(ctx, l.db.read, "partner_code = $1 AND external_order_id = $2", c.PartnerCode, c.ExternalOrderID)
 	if err != nil || !found {
 		return o, false, err
 	}
@@ -78,7 +78,7 @@ func sameCreate(same bool) error {
 
 // Order returns one order by its id, or NotFound.
 func (l *Ledger) Order(ctx context.Context, id string) (orders.Order, error) {
-	o, found, err := l.findOrder(ctx, l.read, "id = $1", id)
+	o, found, err := l.findOrder(ctx, l.db.read, "id = $1", id)
 	if err == nil && !found {
 		err = webhook.NotFound("order", id)
 	}
@@ -88,7 +88,7 @@ func (l *Ledger) Order(ctx context.Context, id string) (orders.Order, error) {
 // PartnerOrder returns a partner's order by the partner's own id of it, or an
 // error with the key ORDER_NOT_FOUND.
 func (l *Ledger) PartnerOrder(ctx context.Context, partnerCode, externalOrderID string) (orders.Order, error) {
-	o, found, err := l.findOrder(ctx, l.read, "partner_code = $1 AND external_order_id = $2", partnerCode, externalOrderID)
+	o, found, err := l.findOrder(ctx, l.db.read, "partner_code = $1 AND external_order_id = $2", partnerCode, externalOrderID)
 	if err == nil && !found {
 		err = &orders.Error{Key: orders.KeyOrderNotFound}
 	}
@@ -97,7 +97,7 @@ func (l *Ledger) PartnerOrder(ctx context.Context, partnerCode, externalOrderID 
 
 // QROrder returns the order whose qrUrl holds token, or NotFound.
 func (l *Ledger) QROrder(ctx context.Context, token string) (orders.Order, error) {
-	o, found, err := l.findOrder(ctx, l.read, "qr_token = $1 AND qr_token <> ''", token)
+	o, found, err := l.findOrder(ctx, l.db.read, "qr_token = $1 AND qr_token <> ''", token)
 	if err == nil && !found {
 		err = &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such code"}
 	}
@@ -122,7 +122,7 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 	if f.Reference != "" {
 		t.add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
 	}
-	found, err = collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), orderFields)
+	found, err = collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), orderFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -135,7 +135,7 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
 	t := new(statement).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
 		WHERE order_id = ? ORDER BY sequence`, orderID)
-	found, err = collect(ctx, l.read, t, func(c *orders.Change) []any {
+	found, err = collect(ctx, l.db.read, t, func(c *orders.Change) []any {
 		return []any{&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, timeColumn{&c.At}}
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ func filled(t *testing.T, driver string, n int) *ledgertest.Bench {
 	t.Helper()
 	b := ledgertest.NewFresh(t, driver)
 	closed(t, b, func() {
-		if err := ledgertest.Fill(t.Context(), b.Options, n); err != nil {
+		if err := ledgertest.Fill(t.Context(), b.At, n); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -100,7 +100,7 @@ func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 	store(t, b, twice)
 	var mu sync.Mutex
 	var statements []ledger.Statement
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		mu.Lock()
 		defer mu.Unlock()
 		statements = append(statements, s)

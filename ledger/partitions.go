@@ -29,21 +29,21 @@ var partitioned = []struct{ table, prefix, with string }{
 
 // EnsureDays makes the partitions of today, by the database's clock, and the
 // days ahead, whatever this machine's clock says.
-func (l *Ledger) EnsureDays(ctx context.Context) error {
-	skew, err := l.ClockSkew(ctx)
+func (db *DB) EnsureDays(ctx context.Context) error {
+	skew, err := db.ClockSkew(ctx)
 	if err != nil {
 		return err
 	}
-	return l.EnsurePartitions(ctx, time.Now().Add(-skew))
+	return db.EnsurePartitions(ctx, time.Now().Add(-skew))
 }
 
 // EnsurePartitions makes the partitions of the day of now and the days ahead.
 // It is safe to repeat and does nothing on SQLite.
-func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {
-	if l.driver != postgresDriver {
+func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
+	if db.driver != postgresDriver {
 		return nil
 	}
-	have, err := l.tables(ctx)
+	have, err := db.tables(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (l *Ledger) EnsurePartitions(ctx context.Context, now time.Time) error {
 			if have[name] {
 				continue // without asking for the parent's lock
 			}
-			_, err := l.write.ExecContext(ctx, lockPartitions+fmt.Sprintf(
+			_, err := db.write.ExecContext(ctx, lockPartitions+fmt.Sprintf(
 				"CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')%s", name, p.table,
 				webhook.TimeBound(p.prefix, from), webhook.TimeBound(p.prefix, from.AddDate(0, 0, 1)), p.with))
 			if err != nil {
@@ -112,14 +112,14 @@ func (d *days) forget() {
 // byDay calls do for each part of ids, which are sorted, with the partition of
 // table that holds it, or with the table itself where there is no such or where
 // there would be many.
-func (b *batch) byDay(ctx context.Context, table, prefix string, ids []string, do func(table string, ids []string) error) error {
+func (db *DB) byDay(ctx context.Context, q querier, table, prefix string, ids []string, do func(table string, ids []string) error) error {
 	type part struct {
 		table string
 		ids   []string
 	}
 	var parts []part
 	for i, id := range ids {
-		name, err := b.dayOf(ctx, table, prefix, id)
+		name, err := db.dayOf(ctx, q, table, prefix, id)
 		if err != nil {
 			return err
 		}
@@ -158,17 +158,17 @@ func joinID(t *statement, table string, ids []string) *statement {
 }
 
 // dayOf returns the partition of table that holds id.
-func (b *batch) dayOf(ctx context.Context, table, prefix, id string) (string, error) {
+func (db *DB) dayOf(ctx context.Context, q querier, table, prefix, id string) (string, error) {
 	at := webhook.IDTime(prefix, id)
-	if b.ledger.Embedded() || at.IsZero() {
+	if db.Embedded() || at.IsZero() {
 		return table, nil
 	}
 	name := table + "_" + at.Format(dayFormat)
-	known, asked := b.ledger.days.knows(name)
+	known, asked := db.days.knows(name)
 	if !known && !asked {
 		have := map[string]bool{}
 		err := new(statement).add("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass)").
-			query(ctx, b.tx, func(rows row) error {
+			query(ctx, q, func(rows row) error {
 				var name string
 				err := rows.Scan(&name)
 				have[name] = true
@@ -177,7 +177,7 @@ func (b *batch) dayOf(ctx context.Context, table, prefix, id string) (string, er
 		if err != nil {
 			return "", err
 		}
-		b.ledger.days.set(have)
+		db.days.set(have)
 		known = have[name]
 	}
 	if !known {

@@ -45,7 +45,7 @@ func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first pa
 
 // Partner returns one partner, or NotFound.
 func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, error) {
-	p, err := scanPartner(l.read.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1", code).Scan)
+	p, err := scanPartner(l.db.read.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1", code).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("partner", code)
 	}
@@ -55,7 +55,7 @@ func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, er
 // Partners lists partners by code, after the code in cursor.
 func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found []partners.Partner, next string, err error) {
 	t := new(statement).add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
-	err = t.query(ctx, l.read, func(rows row) error {
+	err = t.query(ctx, l.db.read, func(rows row) error {
 		p, err := scanPartner(rows.Scan)
 		found = append(found, p)
 		return err
@@ -72,7 +72,7 @@ func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found 
 // change may run more than once. Entries without a detail say what changed.
 func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error, by ...partners.AuditEntry) (p partners.Partner, err error) {
 	for {
-		ids, err := endpointIDs(ctx, l.read, code)
+		ids, err := endpointIDs(ctx, l.db.read, code)
 		if err != nil {
 			return p, err
 		}
@@ -93,7 +93,7 @@ func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err
 
 func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error, by []partners.AuditEntry) (p partners.Partner, err error) {
 	err = l.withLockedWindows(ctx, ids, func(ctx context.Context, b *batch) error {
-		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.forChange, code)
+		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.db.forChange, code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		} else if err != nil {
@@ -170,7 +170,7 @@ func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, e
 	if _, err := l.Partner(ctx, code); err != nil {
 		return nil, err
 	}
-	found, err := secretsOf(ctx, l.read, code)
+	found, err := secretsOf(ctx, l.db.read, code)
 	return found, err
 }
 
@@ -226,7 +226,7 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partner
 func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(querier, []partners.Secret) error) error {
 	return l.audited(ctx, entries, func(tx querier) error {
 		var found string
-		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.forUpdate, code).Scan(&found)
+		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.db.forUpdate, code).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		}

@@ -168,22 +168,22 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, box := range []*signer.Box{wrong, right} { // looking alone decides nothing
-			if kept, err := b.CheckMasterKey(t.Context(), box); kept || err != nil {
+			if kept, err := b.DB.CheckMasterKey(t.Context(), box); kept || err != nil {
 				t.Fatalf("a new ledger: kept %t, %v", kept, err)
 			}
 		}
 		for range 2 { // the first one is remembered, the second compared
-			if err := b.KeepMasterKey(t.Context(), right); err != nil {
+			if err := b.DB.KeepMasterKey(t.Context(), right); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, looked := b.CheckMasterKey(t.Context(), wrong)
-		for _, err := range []error{looked, b.KeepMasterKey(t.Context(), wrong)} {
+		_, looked := b.DB.CheckMasterKey(t.Context(), wrong)
+		for _, err := range []error{looked, b.DB.KeepMasterKey(t.Context(), wrong)} {
 			if !errors.Is(err, ledger.ErrOtherMasterKey) {
 				t.Errorf("a wrong master key: %v", err)
 			}
 		}
-		if kept, err := b.CheckMasterKey(t.Context(), right); !kept || err != nil {
+		if kept, err := b.DB.CheckMasterKey(t.Context(), right); !kept || err != nil {
 			t.Errorf("the right master key: kept %t, %v", kept, err)
 		}
 	})
@@ -196,11 +196,11 @@ func TestThereIsOneActiveSigningKey(t *testing.T) {
 		second := key
 		second.ID = "key_2"
 		for _, k := range []ledger.SigningKey{key, second, key} { // whoever comes second finds one
-			if err := b.AddSigningKey(t.Context(), k); err != nil {
+			if err := b.DB.AddSigningKey(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
 		}
-		keys, err := b.SigningKeys(t.Context())
+		keys, err := b.DB.SigningKeys(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

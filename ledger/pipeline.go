@@ -329,50 +329,50 @@ func (r oneRow) Scan(to ...any) error {
 	return errors.Join(r.rows.Close(), r.rows.Err())
 }
 
-// later runs a statement whose outcome nothing in the batch depends on, at the
+// Later runs t, whose outcome nothing in q's transaction depends on, at the
 // latest with the commit.
-func (b *batch) later(ctx context.Context, t *statement) error {
-	if p, ok := b.tx.(*pipeline); ok {
+func (t *statement) Later(ctx context.Context, q querier) error {
+	if p, ok := q.(*pipeline); ok {
 		return p.later(ctx, t)
 	}
-	_, err := t.exec(ctx, b.tx)
+	_, err := t.exec(ctx, q)
 	return err
 }
 
-// laterChanges is later for a statement that must change n rows.
-func (b *batch) laterChanges(ctx context.Context, t *statement, n int) error {
-	if p, ok := b.tx.(*pipeline); ok {
+// LaterChanges is Later for a statement that must change n rows.
+func (t *statement) LaterChanges(ctx context.Context, q querier, n int) error {
+	if p, ok := q.(*pipeline); ok {
 		return p.laterChanges(ctx, t, n)
 	}
-	changed, err := t.exec(ctx, b.tx)
+	changed, err := t.exec(ctx, q)
 	if err != nil {
 		return err
 	}
 	return changes(changed, n)
 }
 
-// laterRead calls scan for every row that t finds, at the latest at the next
-// readNow.
-func (b *batch) laterRead(ctx context.Context, t *statement, scan func(row) error) error {
-	if p, ok := b.tx.(*pipeline); ok {
+// LaterRead calls scan for every row that t finds, at the latest at the next
+// ReadNow.
+func (t *statement) LaterRead(ctx context.Context, q querier, scan func(row) error) error {
+	if p, ok := q.(*pipeline); ok {
 		p.judged = true
 		return p.laterRead(ctx, t, scan)
 	}
-	return t.query(ctx, b.tx, scan)
+	return t.query(ctx, q, scan)
 }
 
-// lastRead is laterRead for what nothing in the batch depends on: it may be read
-// with the commit. An error of scan then fails what is committed.
-func (b *batch) lastRead(ctx context.Context, t *statement, scan func(row) error) error {
-	if p, ok := b.tx.(*pipeline); ok {
+// LastRead is LaterRead for what nothing in the transaction depends on: it may
+// be read with the commit. An error of scan then fails what is committed.
+func (t *statement) LastRead(ctx context.Context, q querier, scan func(row) error) error {
+	if p, ok := q.(*pipeline); ok {
 		return p.laterRead(ctx, t, scan)
 	}
-	return t.query(ctx, b.tx, scan)
+	return t.query(ctx, q, scan)
 }
 
-// readNow returns when all that laterRead was asked for has been read.
-func (b *batch) readNow(ctx context.Context) error {
-	if p, ok := b.tx.(*pipeline); ok {
+// ReadNow returns when all that LaterRead was asked for has been read.
+func ReadNow(ctx context.Context, q querier) error {
+	if p, ok := q.(*pipeline); ok {
 		return p.flush(ctx)
 	}
 	return nil

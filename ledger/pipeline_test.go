@@ -27,7 +27,7 @@ func TestALoneDeliveryTakesFewRoundTrips(t *testing.T) {
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 8)
 	var trips atomic.Int32
-	if err := b.CountTrips(b.Options.DatabaseURL, func() { trips.Add(1) }); err != nil {
+	if err := b.CountTrips(b.At.DatabaseURL, func() { trips.Add(1) }); err != nil {
 		t.Fatal(err)
 	}
 	took := func(what string, most int32, do func()) {
@@ -88,7 +88,7 @@ func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
 	fill(t, b)
 	var mu sync.Mutex
 	statements := map[string]ledger.Statement{}
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		mu.Lock()
 		defer mu.Unlock()
 		statements[s.SQL] = s
@@ -125,7 +125,7 @@ func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
 // planOnce asks the planner about every statement that is planned without its values.
 func planOnce(t *testing.T, b *ledgertest.Bench, statements map[string]ledger.Statement) map[string]string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), b.Options.DatabaseURL)
+	conn, err := pgx.Connect(t.Context(), b.At.DatabaseURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestADroppedDayIsForgotten(t *testing.T) {
 	at := time.Now().UTC().AddDate(0, 0, -20)
 	old := delivery.Ticket{DeliveryID: webhook.TimeBound(webhook.DeliveryPrefix, at), Generation: 1}
 	for range 2 {
-		if err := b.EnsurePartitions(t.Context(), at); err != nil {
+		if err := b.DB.EnsurePartitions(t.Context(), at); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -214,7 +214,7 @@ func TestABusyBatchMakesFewStatements(t *testing.T) {
 		b.Endpoint(t, fmt.Sprint("acme-", i), 64)
 	}
 	var statements atomic.Int32
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		if onceOnly.MatchString(s.SQL) { // whatever begins and ends a transaction aside
 			statements.Add(1)
 		}
@@ -321,7 +321,7 @@ func TestARefusalCostsItsNeighboursNoRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		if onceOnly.MatchString(s.SQL) { // whatever begins and ends a transaction aside
 			n.Add(1)
 		}
@@ -329,7 +329,7 @@ func TestARefusalCostsItsNeighboursNoRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	measure("statements", func(statements int32) int32 { return statements })
-	if err := b.CountTrips(b.Options.DatabaseURL, func() { n.Add(1) }); err != nil {
+	if err := b.CountTrips(b.At.DatabaseURL, func() { n.Add(1) }); err != nil {
 		t.Fatal(err)
 	}
 	measure("round trips", func(int32) int32 { return 0 })

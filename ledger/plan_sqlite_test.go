@@ -31,7 +31,7 @@ func TestPagesReadByIndexOnSQLite(t *testing.T) {
 	b := filled(t, "sqlite", planFew)
 	var mu sync.Mutex
 	var statements []ledger.Statement
-	if err := b.TraceReads(b.Options.DataDir+"/ledger.db", func(s ledger.Statement) {
+	if err := b.TraceReads(b.At.DataDir+"/ledger.db", func(s ledger.Statement) {
 		mu.Lock()
 		defer mu.Unlock()
 		statements = append(statements, s)

@@ -35,7 +35,7 @@ func TestThePathOfADeliveryReadsByIndexAndDay(t *testing.T) {
 
 	var mu sync.Mutex
 	var statements []ledger.Statement
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		mu.Lock()
 		defer mu.Unlock()
 		statements = append(statements, s)
@@ -103,7 +103,7 @@ func TestRepairsAndListsReadByIndex(t *testing.T) {
 	ids := storeMany(t, b, "acme", 2)
 	var mu sync.Mutex
 	var statements []ledger.Statement
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		mu.Lock()
 		defer mu.Unlock()
 		statements = append(statements, s)
@@ -153,7 +153,7 @@ type plan struct{ sql, text string }
 // explain asks the planner about every statement on the large tables, with its values.
 func explain(t *testing.T, b *ledgertest.Bench, statements []ledger.Statement) (plans []plan) {
 	t.Helper()
-	config, err := pgx.ParseConfig(b.Options.DatabaseURL)
+	config, err := pgx.ParseConfig(b.At.DatabaseURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestAPartnersDeliveriesAreNotSearchedForAmongOthers(t *testing.T) {
 	change(t, b, "DROP INDEX deliveries_pending_partner, deliveries_failed_partner")
 	used := func(s ledger.Scope) (n int) {
 		var statements []ledger.Statement
-		if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
+		if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range []ledger.DeliveryQuery{{NeedsAttention: true}, {States: []webhook.State{webhook.Pending, webhook.Exhausted}}} {
@@ -223,7 +223,7 @@ func TestListsByStateReadTheIndexOfTheState(t *testing.T) {
 	change(t, b, "UPDATE deliveries SET state = 'exhausted', last_outcome = 'failed', finished_at = 2 WHERE object_id LIKE 'old_2_'")
 	change(t, b, "ANALYZE deliveries")
 	var statements []ledger.Statement
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
 		t.Fatal(err)
 	}
 	states := []webhook.State{webhook.Pending, webhook.Held, webhook.Exhausted, webhook.Cancelled}

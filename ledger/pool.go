@@ -44,19 +44,18 @@ func (p pools) close() error {
 // close closes connections twice where groups share them, which does no harm.
 func (v view) close() error { return errors.Join(v.read.Close(), v.write.Close()) }
 
-// ForPages is l for pages: what they read and change by themselves goes over
-// connections of their own; what the writers do for them does not. The
-// original alone is closed.
-func (l *Ledger) ForPages() *Ledger { return l.over(l.pools.pages) }
+// ForPages is db for pages, over connections of their own. The original alone
+// is closed.
+func (db *DB) ForPages() *DB { return db.over(db.pools.pages) }
 
 // ForPartners is the same for the partner API.
-func (l *Ledger) ForPartners() *Ledger { return l.over(l.pools.partners) }
+func (db *DB) ForPartners() *DB { return db.over(db.pools.partners) }
 
-// atDoor is the same for what anybody can ask for without having signed in.
-func (l *Ledger) atDoor() *Ledger { return l.over(l.pools.door) }
+// AtDoor is the same for what anybody can ask for without having signed in.
+func (db *DB) AtDoor() *DB { return db.over(db.pools.door) }
 
-func (l *Ledger) over(v view) *Ledger {
-	same := *l
+func (db *DB) over(v view) *DB {
+	same := *db
 	same.write, same.read = v.write, v.read
 	return &same
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
 )
@@ -25,15 +24,15 @@ func TestTheLedgerWorksBehindAPoolerAndLeavesNothingInItsSessions(t *testing.T) 
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
 	e := b.Endpoint(t, "acme", 8)
-	p := startPooler(t, b.Options.DatabaseURL)
+	p := startPooler(t, b.At.DatabaseURL)
 	direct := b.Ledger
-	o := b.Options
+	o := b.At
 	o.DatabaseURL = p.address
-	behind, err := ledger.Open(t.Context(), o)
+	behind, err := ledgertest.Open(t.Context(), o, b.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Ledger = behind
+	b.Ledger = behind.Ledger
 	for i := range 3 * poolerSessions { // whoever began in one session goes on in another
 		appended, err := b.Append(t.Context(), ledgertest.NewEvent("acme", fmt.Sprint("tp_", i), "Pending"))
 		if err != nil {

@@ -21,7 +21,7 @@ func quoteFields(q *orders.Quote) []any {
 
 // AddQuote stores a quote.
 func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
-	_, err := l.write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
+	_, err := l.db.write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
 		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
 		micros(q.CreatedAt), micros(q.ExpiresAt))
@@ -38,7 +38,7 @@ func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
 // is passed over.
 func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error) {
 	now := time.Now()
-	err = l.read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
+	err = l.db.read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
 		AND fiat_amount = $4 AND expires_at > $5 AND expires_at <= $6 ORDER BY id DESC LIMIT 1`,
 		partnerCode, email, crypto, fiat, micros(now), micros(now.Add(validity+MaxClockSkew))).
 		Scan(quoteFields(&q)...)

@@ -37,7 +37,7 @@ func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.Audi
 // Rate returns the rate of a cryptocurrency, however old it is, or an error
 // with the key CRYPTO_NOT_SUPPORTED.
 func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
+	err = l.db.read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, orders.UnknownCrypto(crypto)
 	}
@@ -47,7 +47,7 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 // Rates lists every rate by its cryptocurrency.
 func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
 	t := new(statement).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
-	return collect(ctx, l.read, t, rateFields)
+	return collect(ctx, l.db.read, t, rateFields)
 }
 
 // amountColumn scans an exact decimal number, which the ledger keeps as its

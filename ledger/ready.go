@@ -2,12 +2,9 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // commitSlow is how long a transaction of the delivery path takes when
@@ -23,19 +20,5 @@ func (l *Ledger) Ready(ctx context.Context) error {
 			return unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
 		}
 	}
-	_, err := l.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-		"ready/"+strconv.Itoa(l.slot%rollupSlots), []byte(time.Now().UTC().Format(time.RFC3339)))
-	if err == nil || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return unavailable(fmt.Errorf("write to the ledger at %s: %w", l.place, l.explain(err)))
-}
-
-// explain says of what an operator can mend what it comes from.
-func (l *Ledger) explain(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "25006" {
-		return fmt.Errorf("PostgreSQL is read-only, a standby or with default_transaction_read_only on: %w", err)
-	}
-	return err
+	return l.db.Ready(ctx, strconv.Itoa(l.slot%rollupSlots))
 }

@@ -23,7 +23,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	t := new(statement).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
 		micros(now.Add(lookAhead)))
 	t.add(" AND (wake_at <= ? OR rate_every = 0 AND breaker = 'closed' AND not_before <= ?) ORDER BY wake_at LIMIT ?", micros(now), micros(now), limit)
-	ids, err := collect(ctx, l.write, t, column[string])
+	ids, err := collect(ctx, l.db.write, t, column[string])
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -49,7 +49,7 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
 	q := new(statement).add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
 		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
-	err = q.query(ctx, l.write, func(rows row) error {
+	err = q.query(ctx, l.db.write, func(rows row) error {
 		var d delivery.Queued
 		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, &d.PartnerCode, timeColumn{&d.At})
 		d.DueAt = d.At
@@ -91,9 +91,9 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
 	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
 		RETURNING id, generation, endpoint_id, partner_code, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
-	err = l.write.inTx(ctx, func(tx querier) error {
+	err = l.db.write.inTx(ctx, func(tx querier) error {
 		taken = nil // of a run that broke off
-		return t.query(ctx, l.batched(tx), func(rows row) error {
+		return t.query(ctx, l.db.batched(tx), func(rows row) error {
 			var ticket delivery.Ticket
 			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, &ticket.PartnerCode, timeColumn{&ticket.DueAt})
 			taken = append(taken, ticket)
@@ -109,34 +109,34 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 // Heartbeat says that a worker lives. The first one registers it. It waits for
 // nobody else's connection.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
-	var heard heardTime
-	err := l.pools.lease.inTx(ctx, func(tx querier) error {
+	var theirs, ours time.Time
+	err := l.db.pools.lease.inTx(ctx, func(tx querier) error {
 		now := time.Now()
-		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.clock+", "+l.clock+", $3 - "+l.clock+
+		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.db.clock+", "+l.db.clock+", $3 - "+l.db.clock+
 			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead RETURNING seen_at", workerID, host, micros(now)).
-			Scan(timeColumn{&heard.theirs})
-		heard.ours = now
+			Scan(timeColumn{&theirs})
+		ours = now
 		if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
-			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.clock+" WHERE seen_at > "+l.clock+" + $1", delivery.LeaseTime.Microseconds())
+			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.db.clock+" WHERE seen_at > "+l.db.clock+" + $1", delivery.LeaseTime.Microseconds())
 		}
 		return err
 	})
 	if err == nil {
-		l.heard.Store(&heard)
+		l.db.hear(theirs, ours)
 	}
 	return err
 }
 
 // Deregister ends a worker's lease at once.
 func (l *Ledger) Deregister(ctx context.Context, workerID string) error {
-	_, err := l.write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
+	_, err := l.db.write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
 	return err
 }
 
 // EndLeases declares every worker dead. An embedded ledger does so when it is
 // opened: whoever worked on it before is gone.
 func (l *Ledger) EndLeases(ctx context.Context) error {
-	_, err := l.write.ExecContext(ctx, "DELETE FROM workers")
+	_, err := l.db.write.ExecContext(ctx, "DELETE FROM workers")
 	return err
 }
 
@@ -147,7 +147,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 	if err != nil || len(dead) == 0 {
 		return nil, err
 	}
-	which := in(new(statement).add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.clock+" - ?) AND ",
+	which := in(new(statement).add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.db.clock+" - ?) AND ",
 		workerID, delivery.LeaseTime.Microseconds()), "worker_id", dead)
 	return l.inFlight(ctx, limit, which)
 }
@@ -157,7 +157,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 // statement for both questions takes PostgreSQL ten times as long.
 func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []string, err error) {
 	read := func(t *statement, found map[string]bool) error {
-		return t.query(ctx, l.write, func(rows row) error {
+		return t.query(ctx, l.db.write, func(rows row) error {
 			var id string
 			err := rows.Scan(&id)
 			found[id] = true
@@ -167,7 +167,7 @@ func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []strin
 	sending, alive := map[string]bool{}, map[string]bool{}
 	err = read(new(statement).add("SELECT DISTINCT worker_id FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND worker_id <> ?", workerID), sending)
 	if err == nil && len(sending) > 0 { // afterwards: whoever began meanwhile is alive
-		err = read(new(statement).add("SELECT id FROM workers WHERE seen_at > "+l.clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
+		err = read(new(statement).add("SELECT id FROM workers WHERE seen_at > "+l.db.clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
 	}
 	for id := range sending {
 		if !alive[id] {
@@ -189,7 +189,7 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *statement) (fou
 	t := &statement{args: which.args}
 	t.add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
 		add(which.String()).add(" ORDER BY queued_at, id LIMIT ?", limit)
-	err = t.query(ctx, l.write, func(rows row) error {
+	err = t.query(ctx, l.db.write, func(rows row) error {
 		var f delivery.InFlight
 		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)
 		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
@@ -203,13 +203,13 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *statement) (fou
 // known to be in; empty at first.
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
 	err = new(statement).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
-		query(ctx, l.write, func(rows row) error { return rows.Scan(&epoch) })
+		query(ctx, l.db.write, func(rows row) error { return rows.Scan(&epoch) })
 	return epoch, err
 }
 
 // SetQueueEpoch remembers a shard's epoch.
 func (l *Ledger) SetQueueEpoch(ctx context.Context, shard, epoch string) error {
-	_, err := l.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
+	_, err := l.db.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
 		shard, epoch)
 	return err
 }

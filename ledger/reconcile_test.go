@@ -182,7 +182,7 @@ func TestTheEpochOfAShardIsRemembered(t *testing.T) {
 		}
 		got, err := b.QueueEpoch(t.Context(), "deliver-1")
 		same(t, "another shard's", []any{got, err}, []any{"", error(nil)})
-		if skew, err := b.ClockSkew(t.Context()); err != nil || skew.Abs() > time.Minute {
+		if skew, err := b.DB.ClockSkew(t.Context()); err != nil || skew.Abs() > time.Minute {
 			t.Errorf("skew %v (%v)", skew, err)
 		}
 	})

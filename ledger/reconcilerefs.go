@@ -104,7 +104,7 @@ func (r *reconciliation) open(prefix string) (refs []string) {
 // with its reference and its partner's code first.
 func (r *reconciliation) each(ctx context.Context, values []string, query, after string, scan func(row) error) error {
 	for group := range slices.Chunk(values, statementRows) {
-		if err := list(new(statement).add(query), group).add(after).query(ctx, r.ledger.read, scan); err != nil {
+		if err := list(new(statement).add(query), group).add(after).query(ctx, r.ledger.db.read, scan); err != nil {
 			return err
 		}
 	}
@@ -234,7 +234,7 @@ func (r *reconciliation) readEvents(ctx context.Context) error {
 func (r *reconciliation) readDeliveries(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	for group := range slices.Chunk(ids, statementRows) {
-		found, err := list(selectPlaced("d.event_id IN "), group).add(" ORDER BY d.id DESC").placed(ctx, r.ledger.read)
+		found, err := list(selectPlaced("d.event_id IN "), group).add(" ORDER BY d.id DESC").placed(ctx, r.ledger.db.read)
 		if err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func (r *reconciliation) findForgotten(ctx context.Context) error {
 	}
 	for group := range slices.Chunk(left, statementRows) {
 		t := new(statement).add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
-		err := list(list(t, types).add(" AND object_id IN "), group).query(ctx, r.ledger.read, func(rows row) error {
+		err := list(list(t, types).add(" AND object_id IN "), group).query(ctx, r.ledger.db.read, func(rows row) error {
 			var ref string
 			var a Reconciled
 			if err := rows.Scan(&ref, &a.Type, &a.Status, timeColumn{&a.At}); err != nil {

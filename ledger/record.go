@@ -188,7 +188,7 @@ func (w *window) judge(r delivery.Result, isProbe bool, now time.Time) {
 // observe keeps the endpoint's health and disables it when it is beyond hope,
 // which no clock but the database's may say.
 func (b *batch) observe(w *window, r *recordOp) {
-	warning, disable := w.Health.Observe(r.Attempt, r.Verdict.State, b.ledger.byDatabase(b.now))
+	warning, disable := w.Health.Observe(r.Attempt, r.Verdict.State, b.ledger.db.byDatabase(b.now))
 	if disable != "" && !w.Disabled {
 		w.Disabled = true
 		b.note("endpoint.disable", w.EndpointID, disable)

@@ -31,8 +31,8 @@ func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) e
 		return []any{r.ID, short(r.PartnerCode), short(string(r.Type)), short(r.Reference), string(r.Result),
 			short(r.Reason), r.EventID, micros(r.At)}
 	})
-	err := l.inTx(ctx, func(tx querier) error {
-		_, err := t.exec(ctx, l.batched(tx))
+	err := l.db.inTx(ctx, func(tx querier) error {
+		_, err := t.exec(ctx, l.db.batched(tx))
 		return err
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 		t := q.narrow(new(statement).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
 		t.equal("reference", q.Reference)
 		among(t, "result", q.Results)
-		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.read, func(rows row) error {
+		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.db.read, func(rows row) error {
 			var e SentEvent
 			var id string
 			err := rows.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, timeColumn{&e.At})
@@ -111,11 +111,11 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 
 // acceptedEvents reads a page of those that were stored.
 func (l *Ledger) acceptedEvents(ctx context.Context, q EventQuery) (found []SentEvent, err error) {
-	err = l.nearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
+	err = l.db.nearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
 		found = nil
 		t := q.narrow(new(statement).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
 		t.equal("object_id", q.Reference)
-		err = t.add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).query(ctx, l.read, func(rows row) error {
+		err = t.add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).query(ctx, l.db.read, func(rows row) error {
 			e := SentEvent{Result: delivery.Accepted}
 			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, timeColumn{&e.At})
 			e.place = strings.TrimPrefix(e.EventID, webhook.EventPrefix)
@@ -159,7 +159,7 @@ func (l *Ledger) SeenEvent(ctx context.Context, s Scope, id string) (e webhook.E
 // scope does not hold.
 func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Event, err error) {
 	err = new(statement).add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).within(s, "partner_code").
-		query(ctx, l.read, func(rows row) error { return rows.Scan(eventFields(&e)...) })
+		query(ctx, l.db.read, func(rows row) error { return rows.Scan(eventFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("event", id)
 	}

@@ -46,12 +46,12 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 	r.Total = len(all)
 	position := 0
 	for page := range slices.Chunk(all, replayPage) {
-		err := l.inTx(ctx, func(tx querier) error {
+		err := l.db.inTx(ctx, func(tx querier) error {
 			t := new(statement).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
 			t.values(len(page), func(i int) []any {
 				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", page[i].outcome, 0, ""}
 			})
-			_, err := t.exec(ctx, l.batched(tx))
+			_, err := t.exec(ctx, l.db.batched(tx))
 			return err
 		})
 		if err != nil { // what is written of the list goes with the retention
@@ -87,7 +87,7 @@ func (l *Ledger) Replay(ctx context.Context, id string) (r delivery.Replay, err 
 // a partner's people see their own.
 func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.Replay, err error) {
 	t := new(statement).add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).within(s, "partner_code")
-	r, err = scanReplay(l.read.QueryRowContext(ctx, t.String(), t.args...).Scan)
+	r, err = scanReplay(l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, webhook.NotFound("replay", id)
 	}
@@ -111,7 +111,7 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 		FROM replay_items i LEFT JOIN deliveries d ON i.outcome = 'admitted' AND d.id = i.new_id WHERE i.replay_id = ?) AS item
 		GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 4, 1`, id)
 	failures := map[webhook.ErrorClass]*delivery.ReplayFailure{}
-	err = t.query(ctx, l.read, func(rows row) error {
+	err = t.query(ctx, l.db.read, func(rows row) error {
 		var at string
 		var sent, answered bool
 		var class webhook.ErrorClass
@@ -171,7 +171,7 @@ func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found [
 func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
 	t := new(statement).add("SELECT "+replayColumns+" FROM replays WHERE id < ?", before(cursor, time.Time{}, webhook.ReplayPrefix)).within(s, "partner_code")
 	t.add(" ORDER BY id DESC LIMIT ?", limit+1)
-	err = t.query(ctx, l.read, func(rows row) error {
+	err = t.query(ctx, l.db.read, func(rows row) error {
 		r, err := scanReplay(rows.Scan)
 		found = append(found, r)
 		return err

@@ -51,8 +51,8 @@ func TestALongListIsFrozenInBoundedSteps(t *testing.T) {
 		var mu sync.Mutex
 		count := map[string]int{}
 		most := 0 // values in one statement
-		if !b.Embedded() {
-			if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+		if !b.DB.Embedded() {
+			if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 				mu.Lock()
 				defer mu.Unlock()
 				count[strings.ToUpper(strings.Fields(s.SQL)[0])]++
@@ -68,7 +68,7 @@ func TestALongListIsFrozenInBoundedSteps(t *testing.T) {
 			t.Fatalf("%d listed (%v)", r.Total, err)
 		}
 		t.Logf("%d items were frozen in %s", r.Total, time.Since(began).Round(time.Millisecond))
-		if !b.Embedded() { // pages of 1,000, each written in a transaction of its own, and the replay with its entry
+		if !b.DB.Embedded() { // pages of 1,000, each written in a transaction of its own, and the replay with its entry
 			same(t, "pages read", count["SELECT"] >= 13 && count["SELECT"] <= 15, true)
 			same(t, "transactions", []int{count["BEGIN"], count["COMMIT"]}, []int{14, 14})
 			same(t, "values in a statement at most", most <= 8*1000, true)

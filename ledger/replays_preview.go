@@ -52,7 +52,7 @@ func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter
 func (l *Ledger) previewGroups(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
 	t := new(statement).add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
 	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
-	return t.query(ctx, l.read, func(rows row) error {
+	return t.query(ctx, l.db.read, func(rows row) error {
 		var g delivery.ReplayGroup
 		err := rows.Scan(&g.PartnerCode, &g.EndpointID, &g.Type, &g.State, &g.ErrorClass, &g.Count)
 		if len(p.Breakdown) < delivery.MaxReplayGroups {
@@ -73,7 +73,7 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 	defer cancel()
 	t := new(statement).add("SELECT COUNT(*) FROM (SELECT d.id").replayable(f, "").add(" LIMIT ?) AS found", delivery.MaxReplay+1)
 	var n int
-	err := l.read.QueryRowContext(limited, t.String(), t.args...).Scan(&n)
+	err := l.db.read.QueryRowContext(limited, t.String(), t.args...).Scan(&n)
 	switch {
 	case err != nil && ctx.Err() == nil && limited.Err() != nil:
 		p.CountIs = delivery.CountAtLeast
@@ -102,17 +102,17 @@ func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *deli
 		FROM (SELECT d.id, d.event_id, d.endpoint_id, d.partner_code, d.state, d.finished_at`)
 	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS d LEFT JOIN endpoints e ON e.id = d.endpoint_id", previewChecked)
 	w := &p.Warnings
-	return l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&w.Checked, &w.Delivered, &w.Retrying, &w.URLChanged, &w.SecretRotated, &w.Removed)
+	return l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&w.Checked, &w.Delivered, &w.Retrying, &w.URLChanged, &w.SecretRotated, &w.Removed)
 }
 
 // previewSample reads the newest deliveries.
 func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) (err error) {
 	t := new(statement).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
-	ids, err := collect(ctx, l.read, t, column[string])
+	ids, err := collect(ctx, l.db.read, t, column[string])
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	p.Sample, err = list(selectPlaced("d.id IN "), ids).add(" ORDER BY d.id DESC").placed(ctx, l.read)
+	p.Sample, err = list(selectPlaced("d.id IN "), ids).add(" ORDER BY d.id DESC").placed(ctx, l.db.read)
 	return err
 }
 
@@ -129,7 +129,7 @@ func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter, most int
 	for {
 		n := 0
 		t := new(statement).add("SELECT d.id, d.endpoint_id, d.event_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
-		err := t.query(ctx, l.read, func(rows row) error {
+		err := t.query(ctx, l.db.read, func(rows row) error {
 			var d listed
 			var event string
 			err := rows.Scan(&d.deliveryID, &d.endpointID, &event)

@@ -28,7 +28,7 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	t := new(statement).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
 		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome NOT IN ('', 'unknown') AND d.state <> 'delivered') "+
 		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
-	err := t.query(ctx, l.read, func(rows row) error {
+	err := t.query(ctx, l.db.read, func(rows row) error {
 		var id string
 		var judged, failed int
 		err := rows.Scan(&id, &judged, &failed)
@@ -39,7 +39,7 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	})
 	for id, note := range failing {
 		if err == nil {
-			_, err = l.write.ExecContext(ctx, "UPDATE replays SET state = 'stopped', note = $2 WHERE id = $1 AND state = 'running'", id, note)
+			_, err = l.db.write.ExecContext(ctx, "UPDATE replays SET state = 'stopped', note = $2 WHERE id = $1 AND state = 'running'", id, note)
 		}
 	}
 	return err
@@ -57,7 +57,7 @@ type settled struct {
 // SettleReplays implements delivery.Replays.
 func (l *Ledger) SettleReplays(ctx context.Context) error {
 	var open bool // mostly nothing is, which is known without all days of the deliveries
-	err := l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)
+	err := l.db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)
 	if err != nil || !open {
 		return err
 	}
@@ -73,7 +73,7 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 		t := new(statement).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
 			d.last_class, d.last_status FROM replay_items i JOIN deliveries d ON d.id = i.new_id
 			WHERE i.outcome = 'admitted' AND i.new_id >= ? AND i.new_id < ? AND d.finished_at > 0 ORDER BY i.new_id LIMIT ?`, from, to, settleRows)
-		ended, err := collect(ctx, l.read, t, func(s *settled) []any { return []any{&s.newID, &s.outcome, &s.class, &s.status} })
+		ended, err := collect(ctx, l.db.read, t, func(s *settled) []any { return []any{&s.newID, &s.outcome, &s.class, &s.status} })
 		if err != nil || len(ended) == 0 {
 			return err
 		}
@@ -92,12 +92,12 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 // retainReplays ends replays whose list is past the retention, and deletes
 // those that ended before cutoff with all that they sent.
 func (l *Ledger) retainReplays(ctx context.Context, cutoff time.Time) error {
-	_, err := l.write.ExecContext(ctx, `UPDATE replays SET state = 'cancelled', note = $3, finished_at = $2
+	_, err := l.db.write.ExecContext(ctx, `UPDATE replays SET state = 'cancelled', note = $3, finished_at = $2
 		WHERE finished_at = 0 AND created_at < $1`, micros(cutoff), micros(time.Now()), reasonExpired)
 	if err != nil {
 		return err
 	}
-	_, err = l.write.ExecContext(ctx, `DELETE FROM replays WHERE finished_at > 0 AND finished_at < $1
+	_, err = l.db.write.ExecContext(ctx, `DELETE FROM replays WHERE finished_at > 0 AND finished_at < $1
 		AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.replay_id = replays.id AND i.outcome = 'admitted')`, micros(cutoff))
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err er
 }
 
 func (l *Ledger) runningReplays(ctx context.Context) (ids []string, err error) {
-	return collect(ctx, l.read, new(statement).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), column[string])
+	return collect(ctx, l.db.read, new(statement).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), column[string])
 }
 
 // stepReplay admits what rate and windows allow of one replay.
@@ -77,7 +77,7 @@ func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []st
 			SELECT (SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
 		SELECT `+windowColumns+", e.id, "+replayWaits+` FROM e JOIN windows w ON w.endpoint_id = e.id
 		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, micros(now), id)
-	err = t.query(ctx, l.read, func(rows row) error {
+	err = t.query(ctx, l.db.read, func(rows row) error {
 		var w window
 		var endpoint string
 		var waits bool
@@ -120,7 +120,7 @@ const replayWaits = "EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = w.
 
 // finishReplay ends a replay that has no open items left.
 func (l *Ledger) finishReplay(ctx context.Context, id string) error {
-	_, err := l.write.ExecContext(ctx, `UPDATE replays SET state = 'finished', finished_at = $2 WHERE id = $1 AND state = 'running'
+	_, err := l.db.write.ExecContext(ctx, `UPDATE replays SET state = 'finished', finished_at = $2 WHERE id = $1 AND state = 'running'
 		AND NOT EXISTS (SELECT 1 FROM replay_items WHERE replay_id = $1 AND outcome = '')`, id, micros(time.Now()))
 	return err
 }
@@ -137,7 +137,7 @@ type replayed struct{ newID, outcome string }
 func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (step stepped, err error) {
 	var rate int
 	var next, created time.Time
-	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.forUpdate, id).
+	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.db.forUpdate, id).
 		Scan(&rate, timeColumn{&next}, timeColumn{&created})
 	if errors.Is(err, sql.ErrNoRows) {
 		return step, nil

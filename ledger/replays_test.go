@@ -115,7 +115,7 @@ func TestTheItemsOfAStepAreMadeInOneStatement(t *testing.T) {
 	exhaust(t, b, 20)
 	replay(t, b, delivery.MaxReplayRate)
 	var inserts atomic.Int32
-	if err := b.Trace(b.Options.DatabaseURL, func(s ledger.Statement) {
+	if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) {
 		if strings.HasPrefix(s.SQL, "INSERT INTO deliveries ") {
 			inserts.Add(1)
 		}
@@ -364,8 +364,8 @@ func TestProcessesThatStepTheSameReplaySendNothingTwice(t *testing.T) {
 		exhaust(t, b, 300)
 		r := replay(t, b, delivery.MaxReplayRate)
 		runners := []*ledger.Ledger{b.Ledger, b.Ledger}
-		if !b.Embedded() {
-			runners[1] = b.Another(t)
+		if !b.DB.Embedded() {
+			runners[1] = b.Another(t).Ledger
 		}
 		var wg sync.WaitGroup
 		for _, l := range runners {
@@ -476,7 +476,7 @@ const stepperPlace = "LEDGERHOOK_TEST_STEPPER" // set in a process that TestARep
 
 func TestAReplayGoesOnWhenItsProcessIsKilled(t *testing.T) {
 	if dir, runs := os.LookupEnv(stepperPlace); runs {
-		l, err := ledger.Open(t.Context(), ledger.Options{DataDir: dir, DatabaseURL: os.Getenv(stepperPlace + "_URL")})
+		l, err := ledgertest.Open(t.Context(), ledger.DBOptions{DataDir: dir, DatabaseURL: os.Getenv(stepperPlace + "_URL")}, ledger.Options{})
 		for err == nil {
 			_, _, err = l.StepReplays(t.Context())
 		}
@@ -491,7 +491,7 @@ func TestAReplayGoesOnWhenItsProcessIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAReplayGoesOnWhenItsProcessIsKilled$")
-		other.Env = append(os.Environ(), stepperPlace+"="+b.Options.DataDir, stepperPlace+"_URL="+b.Options.DatabaseURL)
+		other.Env = append(os.Environ(), stepperPlace+"="+b.At.DataDir, stepperPlace+"_URL="+b.At.DatabaseURL)
 		if err := other.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ const (
 // than the database's, or if everything would go: then it is more likely that a
 // clock is wrong than that nothing has come for so long.
 func (l *Ledger) Retain(ctx context.Context, keep time.Duration) error {
-	now, err := l.Now(ctx)
+	now, err := l.db.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (l *Ledger) Retain(ctx context.Context, keep time.Duration) error {
 // someStays returns ErrClock if there are events and all are older than cutoff.
 func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 	var stays bool
-	err := l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE id >= $1) OR NOT EXISTS (SELECT 1 FROM events)",
+	err := l.db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE id >= $1) OR NOT EXISTS (SELECT 1 FROM events)",
 		webhook.TimeBound(webhook.EventPrefix, cutoff)).Scan(&stays)
 	if err == nil && !stays {
 		err = fmt.Errorf("%w: every event is older than %s, so that all would be deleted", ErrClock, cutoff.UTC().Format(time.RFC3339))
@@ -54,7 +54,7 @@ func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) error {
 	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
 	suffix := ""
-	if l.driver == postgresDriver {
+	if l.db.driver == postgresDriver {
 		suffix = "_default" // of rows whose day had no partition
 		if err := l.dropDays(ctx, cutoff); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(statement).add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
 			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), adoptBatch)
-		err := t.query(ctx, l.read, func(rows row) error {
+		err := t.query(ctx, l.db.read, func(rows row) error {
 			var endpoint, id string
 			err := rows.Scan(&endpoint, &id)
 			expired[endpoint] = append(expired[endpoint], id)
@@ -131,7 +131,7 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 		return err
 	}
 	for _, day := range days {
-		inUse, err := refersTo(ctx, l.read, day)
+		inUse, err := refersTo(ctx, l.db.read, day)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 // the oldest first: a run that broke off, or a day that could not be made for
 // all tables, leaves some of them.
 func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.Time, err error) {
-	tables, err := l.tables(ctx)
+	tables, err := l.db.tables(ctx)
 	for table := range tables {
 		for _, p := range partitioned {
 			suffix, cut := strings.CutPrefix(table, p.table+"_")
@@ -178,7 +178,7 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 		if err != nil {
 			return err
 		}
-		err = l.inTx(ctx, func(tx querier) error {
+		err = l.db.inTx(ctx, func(tx querier) error {
 			dropped = false
 			// The parent first, as everybody else does; a drop takes it anyway.
 			if _, err := tx.ExecContext(ctx, lockPartitions+"LOCK TABLE ONLY "+p.table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
@@ -205,7 +205,7 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 // estimate is how many rows PostgreSQL thinks that a table has: to count them
 // would read them all. 0 if it has never looked, or there is no such table.
 func (l *Ledger) estimate(ctx context.Context, table string) (rows int64, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(CAST(GREATEST(reltuples, 0) AS BIGINT)), 0) FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&rows)
+	err = l.db.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(CAST(GREATEST(reltuples, 0) AS BIGINT)), 0) FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&rows)
 	return rows, err
 }
 
@@ -258,7 +258,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	for {
 		var old [][]any
 		t := new(statement).add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", micros(before), objectsAtOnce)
-		err := t.query(ctx, l.read, func(rows row) error {
+		err := t.query(ctx, l.db.read, func(rows row) error {
 			var partner, typ, object string
 			err := rows.Scan(&partner, &typ, &object)
 			old = append(old, []any{partner, typ, object})
@@ -270,7 +270,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 		for some := range slices.Chunk(old, deleteRows) {
 			t := new(statement).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
 			t.rows(len(some), func(i int) []any { return some[i] }).add(")") // the age again: an event may have moved it on
-			if err := l.inTx(ctx, func(tx querier) error { _, err := t.exec(ctx, l.batched(tx)); return err }); err != nil {
+			if err := l.db.inTx(ctx, func(tx querier) error { _, err := t.exec(ctx, l.db.batched(tx)); return err }); err != nil {
 				return err
 			}
 			l.metrics.deleted("objects", int64(len(some)))
@@ -292,7 +292,7 @@ func (l *Ledger) deleteInSteps(ctx context.Context, query string, bound any) err
 
 func (l *Ledger) inSteps(ctx context.Context, query string, bound any, changed func(rows int64)) error {
 	for {
-		result, err := l.write.ExecContext(ctx, query, bound, deleteRows)
+		result, err := l.db.write.ExecContext(ctx, query, bound, deleteRows)
 		if err != nil {
 			return err
 		}

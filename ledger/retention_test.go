@@ -93,7 +93,7 @@ func TestNothingEndsByAClockThatIsNotTheDatabases(t *testing.T) {
 	o := b.Order(t, "acme", "order-1", -time.Second)
 	was := rows(t, b)
 	l := b.Behind(t, "2 minutes")
-	if _, err := l.Now(t.Context()); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "2m0s ahead of the database's") {
+	if _, err := l.DB.Now(t.Context()); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "2m0s ahead of the database's") {
 		t.Errorf("the time: %v", err)
 	}
 	if err := l.Retain(t.Context(), kept); !errors.Is(err, ledger.ErrClock) {
@@ -106,7 +106,7 @@ func TestNothingEndsByAClockThatIsNotTheDatabases(t *testing.T) {
 		t.Errorf("%+v, %v", now, err)
 	}
 	same(t, "rows", rows(t, b), was)
-	if err := l.EnsureDays(t.Context()); err != nil {
+	if err := l.DB.EnsureDays(t.Context()); err != nil {
 		t.Errorf("days ahead: %v", err)
 	}
 	if err := l.Heartbeat(t.Context(), "wrk_1", "host/1"); err != nil {
@@ -277,12 +277,12 @@ func TestARetryThatIsJustBeingMadeKeepsItsEvent(t *testing.T) {
 
 func TestPartitionsAreMadeAgainAndAgainAndByManyAtOnce(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
-		ledgers := []*ledger.Ledger{b.Ledger}
-		if !b.Embedded() {
-			ledgers = append(ledgers, b.Another(t), b.Another(t))
+		ledgers := []*ledger.DB{b.DB}
+		if !b.DB.Embedded() {
+			ledgers = append(ledgers, b.Another(t).DB, b.Another(t).DB)
 		}
 		count := func() int {
-			if b.Embedded() {
+			if b.DB.Embedded() {
 				return 0
 			}
 			return b.Count(t, `SELECT COUNT(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
@@ -297,7 +297,7 @@ func TestPartitionsAreMadeAgainAndAgainAndByManyAtOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if !b.Embedded() {
+			if !b.DB.Embedded() {
 				same(t, "partitions", count(), 3*(8+days+1))
 			}
 		}
@@ -313,7 +313,7 @@ func TestADayThatCannotBeMadeKeepsNoOtherFromIt(t *testing.T) {
 	at := time.Now().UTC().AddDate(0, 0, 20)
 	e.Event.ID = webhook.TimeBound(webhook.EventPrefix, at)
 	store(t, b, e)
-	err := b.EnsurePartitions(t.Context(), at)
+	err := b.DB.EnsurePartitions(t.Context(), at)
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("events for %s", at.Format(time.DateOnly))) {
 		t.Errorf("error %v", err)
 	}

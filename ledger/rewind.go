@@ -18,7 +18,7 @@ func (l *Ledger) Rewind(ctx context.Context) error {
 	most := micros(now.Add(webhook.ClockTolerance))
 	t := new(statement).add("SELECT endpoint_id FROM windows WHERE wake_at > ?", micros(now.Add(lookAhead)))
 	t.add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
-	ids, err := collect(ctx, l.read, t, column[string])
+	ids, err := collect(ctx, l.db.read, t, column[string])
 	if err != nil {
 		return fmt.Errorf("look for times of a clock that was ahead: %w", err)
 	}

@@ -123,7 +123,7 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 func (l *Ledger) along(ctx context.Context, q DeliveryQuery, p path) (found []FoundDelivery, bound string, at time.Time, err error) {
 	if !p.point {
 		near := p
-		near.from = l.near(webhook.DeliveryPrefix, before(q.Cursor, q.Until, webhook.DeliveryPrefix), p.from)
+		near.from = l.db.near(webhook.DeliveryPrefix, before(q.Cursor, q.Until, webhook.DeliveryPrefix), p.from)
 		if bound, at, err = l.bound(ctx, q, near, "", nearRows); err != nil {
 			return nil, "", at, err
 		}
@@ -172,7 +172,7 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 		t.add(" AND d.id > ? AND d.id >= ?", newest, from)
 		q.rest(t, p)
 		t.add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
-		if err := l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&found); err != nil {
+		if err := l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&found); err != nil {
 			return 0, err
 		}
 		n += found
@@ -191,7 +191,7 @@ func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from strin
 		t.add(" AND d.id >= ?", from)
 	}
 	q.rest(t, p)
-	found, err = collect(ctx, l.read, t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
+	found, err = collect(ctx, l.db.read, t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
 		return append(placedFields(&d.Placed), &d.URL, &d.Host, timeColumn{&d.FirstAt}, timeColumn{&d.LastAt}, microsColumn{&d.LastDuration})
 	})
 	return found, err
@@ -206,7 +206,7 @@ func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above strin
 			t.add(" AND d.id > ?", above)
 		}
 		t.add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", rows-1)
-		err = t.query(ctx, l.read, func(found row) error { return found.Scan(&id, timeColumn{&at}) })
+		err = t.query(ctx, l.db.read, func(found row) error { return found.Scan(&id, timeColumn{&at}) })
 	}
 	return id, at, err
 }

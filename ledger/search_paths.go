@@ -72,11 +72,11 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 		states = unhappy // what is delivered has no error
 	}
 	if q.NeedsAttention {
-		open, err := l.oldestOpen(ctx)
+		open, err := l.db.oldestOpen(ctx)
 		return attention(rest, open, now), err
 	}
 	if len(states) > 0 && !slices.Contains(states, webhook.Delivered) {
-		open, err := l.oldestOpen(ctx)
+		open, err := l.db.oldestOpen(ctx)
 		return pathsByState(states, rest, open), err
 	}
 	if 0 < len(endpoints) && len(endpoints) <= pathEndpoints {
@@ -97,7 +97,7 @@ func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids [
 	t.equal("host", strings.ToLower(q.Host))
 	t.equal("partner_code", q.PartnerCode)
 	codes := map[string]bool{}
-	err = t.add(" ORDER BY id LIMIT ?", statementRows).query(ctx, l.read, func(rows row) error {
+	err = t.add(" ORDER BY id LIMIT ?", statementRows).query(ctx, l.db.read, func(rows row) error {
 		var id, code string
 		err := rows.Scan(&id, &code)
 		ids, codes[code] = append(ids, id), true
@@ -167,7 +167,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 	case strings.HasPrefix(reference, webhook.OrderPrefix):
 		var code, external string
 		err := new(statement).add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).within(q.Scope, "partner_code").
-			query(ctx, l.read, func(rows row) error { return rows.Scan(&code, &external) })
+			query(ctx, l.db.read, func(rows row) error { return rows.Scan(&code, &external) })
 		if err != nil {
 			return nil, fmt.Errorf("find the order: %w", err)
 		}
@@ -176,7 +176,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 		}
 	}
 	t := new(statement).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
-	events, err := collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT ?", maxReferenced), column[string])
+	events, err := collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", maxReferenced), column[string])
 	paths := []path{by(" AND d.object_id = ?", q.Reference)}
 	if len(events) > 0 {
 		p := rest

@@ -176,7 +176,7 @@ func TestASearchLooksAtABoundedNumberOfRows(t *testing.T) {
 		old := storeMany(t, b, "acme", 1)[0]
 		attempted(t, b, take(t, b, one(t, b)), failed, exhausted, time.Second)
 		number := "lpad(CAST(n AS TEXT), 16, '0')"
-		if b.Embedded() {
+		if b.DB.Embedded() {
 			number = "printf('%016d', n)"
 		}
 		prefix := webhook.TimeBound(webhook.DeliveryPrefix, time.Now().Add(time.Second))[:len(webhook.DeliveryPrefix)+10]

@@ -70,7 +70,7 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 		t.add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).within(s, "partner_code")
 		t.equal("partner_code", partnerCode)
 	}
-	err := t.add(" GROUP BY hour, fact").query(ctx, l.read, func(rows row) error {
+	err := t.add(" GROUP BY hour, fact").query(ctx, l.db.read, func(rows row) error {
 		var hour, n int64
 		var name string
 		if err := rows.Scan(&hour, &name, &n); err != nil {
@@ -93,12 +93,12 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 func (l *Ledger) RollupLag(ctx context.Context) (time.Duration, error) {
 	var newest time.Time
 	var hour int64
-	if err := l.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {
+	if err := l.db.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {
 		return 0, err
 	}
 	counted := fromMicros((hour + 1) * hourMicros)
 	// Once more, as it is at the moment of the deliveries.
-	err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE id >= $1 AND id < $2 AND trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
+	err := l.db.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE id >= $1 AND id < $2 AND trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
 		COALESCE((SELECT MAX(hour) FROM rollups_all), -1)`, webhook.TimeBound(webhook.DeliveryPrefix, counted),
 		before("", soon(time.Time{}), webhook.DeliveryPrefix)).Scan(timeColumn{&newest}, &hour)
 	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), err

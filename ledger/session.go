@@ -88,7 +88,7 @@ func newPreparing(config pgx.ConnConfig, unlimited bool) connector {
 }
 
 // dialing is how o reaches PostgreSQL.
-func (o Options) dialing() pgconn.DialFunc {
+func (o DBOptions) dialing() pgconn.DialFunc {
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
 	if o.Dial == nil {
 		return dialer.DialContext

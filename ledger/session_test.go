@@ -20,17 +20,17 @@ import (
 func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
 	t.Parallel()
 	b := &ledgertest.Bench{}
-	b.Options = ledgertest.Options(t, "postgres")
-	asRole(t, &b.Options, "bytea_output = 'escape'", "datestyle = 'SQL, DMY'", "intervalstyle = 'sql_standard'", "timezone = 'Asia/Ho_Chi_Minh'",
+	b.At = ledgertest.Options(t, "postgres")
+	asRole(t, &b.At, "bytea_output = 'escape'", "datestyle = 'SQL, DMY'", "intervalstyle = 'sql_standard'", "timezone = 'Asia/Ho_Chi_Minh'",
 		"client_encoding = 'LATIN1'", "standard_conforming_strings = off", "default_transaction_isolation = 'serializable'",
 		"lock_timeout = '1ms'", "idle_in_transaction_session_timeout = '1ms'")
-	if _, err := ledger.Migrate(t.Context(), b.Options); err != nil {
+	if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
 		t.Fatal(err)
 	}
 	var tickets []delivery.Ticket
 	b.Options.Admitted = func(admitted []delivery.Ticket) { tickets = append(tickets, admitted...) }
 	b.Reopen(t)
-	t.Cleanup(func() { _ = b.Ledger.Close() })
+	t.Cleanup(func() { _ = b.Close() })
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 4)
 
@@ -57,7 +57,7 @@ func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
 	if err != nil || len(attempts) != 1 || !bytes.Equal(attempts[0].ResponseBody, every) {
 		t.Errorf("%d attempts, %v: %v", len(attempts), err, attempts)
 	}
-	steps, err := ledger.Migrations(t.Context(), b.Options)
+	steps, err := ledger.Migrations(t.Context(), b.At)
 	if err != nil || time.Since(steps[0].AppliedAt).Abs() > time.Hour {
 		t.Errorf("the first of %d steps was taken at %v, %v", len(steps), steps, err)
 	}
@@ -65,7 +65,7 @@ func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
 
 // asRole makes o's user one whose sessions begin with settings, as those of a
 // database may.
-func asRole(t *testing.T, o *ledger.Options, settings ...string) {
+func asRole(t *testing.T, o *ledger.DBOptions, settings ...string) {
 	t.Helper()
 	address, err := url.Parse(o.DatabaseURL)
 	if err != nil {
@@ -120,23 +120,23 @@ func TestAKilledConnectionIsNobodysError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := b.Options
+			o := b.At
 			mark := "k" + rand.Text()
 			o.DatabaseURL = ledgertest.With(t, o.DatabaseURL, "application_name", func(string) string { return mark })
-			l, err := ledger.Open(t.Context(), o)
+			l, err := ledgertest.Open(t.Context(), o, ledger.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.Close()
 			for range 3 { // fill the pools
-				if err := do(l); err != nil {
+				if err := do(l.Ledger); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if n := b.Count(t, "SELECT COUNT(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE application_name = $1", mark); n == 0 {
 				t.Fatal("there was no connection to kill")
 			}
-			if err := do(l); err != nil {
+			if err := do(l.Ledger); err != nil {
 				t.Error(err)
 			}
 		})
@@ -170,7 +170,7 @@ func TestAFrozenProcessHoldsItsLocksForFiveSeconds(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
 	e := b.Endpoint(t, "acme", 4)
-	frozen := b.Another(t)
+	frozen := b.Another(t).Ledger
 	holds, thaw, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -193,9 +193,9 @@ func TestALedgerThatTakesNothingIsNotReady(t *testing.T) {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Errorf("a ledger that is well: %v", err)
 	}
-	o := b.Options
+	o := b.At
 	asRole(t, &o, "default_transaction_read_only = on")
-	l, err := ledger.Open(t.Context(), o)
+	l, err := ledgertest.Open(t.Context(), o, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

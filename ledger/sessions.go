@@ -43,7 +43,7 @@ func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Sessi
 // there. It is not found when it has ended, or its person or his partner is
 // disabled.
 func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s partners.Session, p partners.Person, found bool, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+	err = l.db.read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE s.hash = $1 AND p.disabled = $2 AND COALESCE(a.disabled, $2) = $2`, hash, false).
 		Scan(append(sessionFields(&s), personFields(&p)...)...)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !s.Live(now) {
@@ -53,8 +53,8 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 		return s, p, false, fmt.Errorf("find a session: %w", err)
 	}
 	if now.Sub(s.SeenAt) >= sessionTouch {
-		if _, err := l.write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, micros(now)); err != nil {
-			l.log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
+		if _, err := l.db.write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, micros(now)); err != nil {
+			l.db.log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
 		}
 	}
 	return s, p, true, nil
@@ -66,7 +66,7 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 	live := map[string]bool{}
 	t := new(statement).add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE p.disabled = ? AND COALESCE(a.disabled, ?) = ? AND s.id IN `, false, false, false)
-	err := list(t, ids).query(ctx, l.read, func(rows row) error {
+	err := list(t, ids).query(ctx, l.db.read, func(rows row) error {
 		var s partners.Session
 		err := rows.Scan(sessionFields(&s)...)
 		live[s.ID] = s.Live(now)
@@ -78,7 +78,7 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 // Sessions lists a person's sessions that are live at now, newest first.
 func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
 	err = new(statement).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
-		query(ctx, l.read, func(rows row) error {
+		query(ctx, l.db.read, func(rows row) error {
 			var s partners.Session
 			err := rows.Scan(sessionFields(&s)...)
 			if s.Live(now) {

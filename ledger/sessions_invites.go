@@ -56,14 +56,14 @@ func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, 
 	if !anybody {
 		t.add(" AND partner_code = ?", partnerCode)
 	}
-	return collect(ctx, l.read, t.add(" ORDER BY id DESC LIMIT 200"), inviteFields)
+	return collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT 200"), inviteFields)
 }
 
 // Invite finds the invitation of a link, used and expired ones too. A token
 // that is none is NotFound.
 func (l *Ledger) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
 	l = l.atDoor()
-	return l.invite(ctx, l.read, hash)
+	return l.invite(ctx, l.db.read, hash)
 }
 
 func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners.Invite, err error) {
@@ -97,7 +97,7 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // the link still works.
 func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	invited := by.Detail
-	err := l.atDoor().inTx(ctx, func(tx querier) error {
+	err := l.atDoor().db.inTx(ctx, func(tx querier) error {
 		i, err := l.invite(ctx, tx, hash)
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Perso
 // lockEnabled locks a person, who must not be disabled.
 func (l *Ledger) lockEnabled(ctx context.Context, tx querier, personID string) error {
 	var disabled bool
-	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.forUpdate, personID).Scan(&disabled)
+	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.db.forUpdate, personID).Scan(&disabled)
 	if err != nil {
 		return fmt.Errorf("lock the person of a link: %w", err)
 	}

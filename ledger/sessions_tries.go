@@ -14,7 +14,7 @@ import (
 func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Time) (locked string, wait time.Duration, err error) {
 	door := l.atDoor()
 	t := new(statement).add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
-	err = list(t, subjects).query(ctx, door.read, func(rows row) error {
+	err = list(t, subjects).query(ctx, door.db.read, func(rows row) error {
 		var t partners.LoginTries
 		err := rows.Scan(&t.Subject, &t.Failed, timeColumn{&t.Last})
 		if left := t.Wait(now); left > wait {
@@ -55,7 +55,7 @@ func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now ti
 // alterTries runs change on the tries of subjects, locked in their order.
 func (l *Ledger) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
 	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
-	return l.atDoor().inTx(ctx, func(tx querier) error {
+	return l.atDoor().db.inTx(ctx, func(tx querier) error {
 		all := make([]partners.LoginTries, len(subjects))
 		for i, subject := range subjects {
 			all[i].Subject = subject

@@ -23,7 +23,7 @@ func TestALockedTryOnlyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer writes.Close()
-		lock := map[bool][]string{true: {"BEGIN IMMEDIATE"}, false: {"BEGIN", "LOCK TABLE login_failures IN EXCLUSIVE MODE"}}[b.Embedded()]
+		lock := map[bool][]string{true: {"BEGIN IMMEDIATE"}, false: {"BEGIN", "LOCK TABLE login_failures IN EXCLUSIVE MODE"}}[b.DB.Embedded()]
 		for _, statement := range append(lock, "UPDATE login_failures SET n = n") {
 			if _, err := writes.ExecContext(t.Context(), statement); err != nil {
 				t.Fatal(err)

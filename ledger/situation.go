@@ -92,8 +92,8 @@ func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
 func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
 	s.LastEvents = map[webhook.Type]time.Time{}
 	silent, below := slices.Clone(webhook.Types), before("", soon(time.Time{}), webhook.EventPrefix)
-	err := l.nearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
-		err = l.newestEvents(silent, from, below).query(ctx, l.read, func(rows row) error {
+	err := l.db.nearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
+		err = l.db.newestEvents(silent, from, below).query(ctx, l.db.read, func(rows row) error {
 			var typ webhook.Type
 			var at time.Time
 			err := rows.Scan(&typ, timeColumn{&at})
@@ -107,7 +107,7 @@ func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
 		return err
 	}
 	count := func(within time.Duration, n *int) error {
-		return l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
+		return l.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
 			webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-within)), below, MaxCounted).Scan(n)
 	}
 	if s.AsOf.Sub(s.NewestEvent()) > QuietAfter {
@@ -129,7 +129,7 @@ func (s Situation) NewestEvent() (newest time.Time) {
 func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
 	const failing = "(w.failing_since > 0 AND w.failing_since <= $1 AND " + openWindow + ")"
 	const waiting = "w.waiting_first + w.waiting_again + w.waiting_blocked"
-	return l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+failing+` THEN 1 ELSE 0 END), 0),
+	return l.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+failing+` THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN w.breaker <> 'closed' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN w.paused THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN w.disabled OR w.partner_disabled THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN w.disabled AND w.disabled_reason <> '' THEN 1 ELSE 0 END), 0),
@@ -142,7 +142,7 @@ func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
 }
 
 func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
-	return l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN failing > 0 THEN 1 ELSE 0 END), 0),
+	return l.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN failing > 0 THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN failing > 0 AND failing = open THEN 1 ELSE 0 END), 0),
 		(SELECT COUNT(*) FROM partners WHERE disabled) FROM (SELECT
 			SUM(CASE WHEN `+openWindow+` THEN 1 ELSE 0 END) AS open,
@@ -152,17 +152,17 @@ func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
 }
 
 func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
-	from, err := l.oldestOpen(ctx)
+	from, err := l.db.oldestOpen(ctx)
 	if err != nil {
 		return err
 	}
 	const open = "id >= $5 AND id < $6 AND "
-	return l.read.QueryRowContext(ctx, `SELECT
+	return l.db.read.QueryRowContext(ctx, `SELECT
 		COALESCE((SELECT queued_at FROM deliveries WHERE `+open+`queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
 		COALESCE((SELECT MIN(wake_at) FROM windows WHERE wake_at IS NOT NULL AND wake_at <= $1), 0),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
-		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.clock+` - $4)`,
+		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.db.clock+` - $4)`,
 		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, delivery.LeaseTime.Microseconds(), from, before("", soon(time.Time{}), webhook.DeliveryPrefix)).
 		Scan(timeColumn{&s.OldestQueued}, timeColumn{&s.OldestWake}, &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
 }
@@ -171,26 +171,26 @@ func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
 // oldest due deliveries.
 func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	room := map[string]bool{}
-	var lanes []lane
+	var lanes []Lane
 	t := new(statement).add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
 		micros(s.AsOf.Add(lookAhead)), micros(s.AsOf), backlogWindows)
-	err := t.query(ctx, l.read, func(rows row) error {
-		var w window
-		err := rows.Scan(windowFields(&w.Window)...)
+	err := t.query(ctx, l.db.read, func(rows row) error {
+		var w webhook.Window
+		err := rows.Scan(windowFields(&w)...)
 		if w.Open() {
 			room[w.EndpointID] = w.Room(s.AsOf) > 0
-			lanes = append(lanes, w.lanes(1)...)
+			lanes = append(lanes, lanesOf(w, 1)...)
 		}
 		return err
 	})
 	if err != nil || len(lanes) == 0 {
 		return err
 	}
-	from, err := l.oldestOpen(ctx)
+	from, err := l.db.oldestOpen(ctx)
 	if err != nil {
 		return err
 	}
-	return l.first(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).query(ctx, l.read, func(rows row) error {
+	return l.db.first(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).query(ctx, l.db.read, func(rows row) error {
 		var id string
 		var due, created time.Time
 		if err := rows.Scan(&id, timeColumn{&due}, timeColumn{&created}); err != nil {

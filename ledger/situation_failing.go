@@ -55,7 +55,7 @@ func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEnd
 	t := new(statement).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
 		micros(now.Add(-FailingAfter)), maxFailing)
-	found, err = collect(ctx, l.read, t, func(e *failingEndpoint) []any {
+	found, err = collect(ctx, l.db.read, t, func(e *failingEndpoint) []any {
 		return append([]any{&e.partner, &e.host}, windowFields(&e.window)...)
 	})
 	return found, err
@@ -87,7 +87,7 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 		codes[i] = p.PartnerCode
 	}
 	t := new(statement).add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", micros(now)/hourMicros-1)
-	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.read, func(rows row) error {
+	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.db.read, func(rows row) error {
 		var code, name string
 		var n int64
 		if err := rows.Scan(&code, &name, &n); err != nil {

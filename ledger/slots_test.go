@@ -68,7 +68,7 @@ func TestALoneDeliveryInASlotTakesFewRoundTrips(t *testing.T) {
 	b.Endpoint(t, "acme", 8)
 	slots := b.WithSlots(t)
 	var trips atomic.Int32
-	if err := b.CountTrips(b.Options.DatabaseURL, func() { trips.Add(1) }); err != nil {
+	if err := b.CountTrips(b.At.DatabaseURL, func() { trips.Add(1) }); err != nil {
 		t.Fatal(err)
 	}
 	deliver := func() int32 {

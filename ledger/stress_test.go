@@ -23,8 +23,8 @@ const stressFor = 4 * time.Second
 func TestTwoProcessesGetAlongUnderLoad(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	var again atomic.Int64
-	b.Options.Log = slog.New(&counter{n: &again})
-	ledgers := []*ledger.Ledger{b.Another(t), b.Another(t)}
+	b.At.Log = slog.New(&counter{n: &again})
+	ledgers := []*ledger.Ledger{b.Another(t).Ledger, b.Another(t).Ledger}
 	s := &storm{Bench: b, t: t}
 	for _, code := range []string{"acme", "bolt"} {
 		b.Partner(t, code)

@@ -19,7 +19,7 @@ func familyFields(f *partners.Family) []any {
 
 // AddFamily implements partners.TokenStore.
 func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
-	return l.inTx(ctx, func(tx querier) error {
+	return l.db.inTx(ctx, func(tx querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 			f.ID, f.User.PartnerCode, f.User.Email, micros(f.ExpiresAt), micros(f.RevokedAt), f.Current, micros(f.CurrentUntil),
 			bytesOrEmpty(f.Previous), micros(f.RotatedAt), bytesOrEmpty(f.SealedPair), micros(f.EndsAt()))
@@ -44,11 +44,11 @@ func insertTokens(ctx context.Context, tx querier, family string, t partners.Iss
 
 // AlterFamily implements partners.TokenStore.
 func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
-	err = l.inTx(ctx, func(tx querier) error {
+	err = l.db.inTx(ctx, func(tx querier) error {
 		found = false
 		var f partners.Family
 		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families
-			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.forUpdate, refresh).Scan(familyFields(&f)...)
+			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.db.forUpdate, refresh).Scan(familyFields(&f)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -76,7 +76,7 @@ func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*p
 
 // AccessToken implements partners.TokenStore.
 func (l *Ledger) AccessToken(ctx context.Context, access []byte) (t partners.AccessToken, found bool, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
+	err = l.db.read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
 		FROM access_tokens a JOIN token_families f ON f.id = a.family_id WHERE a.hash = $1`, access).
 		Scan(&t.User.PartnerCode, &t.User.Email, timeColumn{&t.ExpiresAt}, timeColumn{&t.RevokedAt})
 	if errors.Is(err, sql.ErrNoRows) {

@@ -26,13 +26,13 @@ type Upkeep struct {
 }
 
 // Upkeep looks at PostgreSQL's statistics; SQLite has nothing to look at.
-func (l *Ledger) Upkeep(ctx context.Context) (u Upkeep, err error) {
+func (db *DB) Upkeep(ctx context.Context) (u Upkeep, err error) {
 	u.DeadRows = map[string]float64{}
-	if l.driver != postgresDriver {
+	if db.driver != postgresDriver {
 		return u, nil
 	}
 	var open int64
-	if err := l.read.QueryRowContext(ctx, `SELECT CAST(EXTRACT(EPOCH FROM COALESCE(clock_timestamp() - MIN(began), INTERVAL '0')) * 1000000 AS BIGINT) FROM (
+	if err := db.read.QueryRowContext(ctx, `SELECT CAST(EXTRACT(EPOCH FROM COALESCE(clock_timestamp() - MIN(began), INTERVAL '0')) * 1000000 AS BIGINT) FROM (
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type NOT LIKE 'autovacuum%'
 		UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS transactions`).Scan(&open); err != nil {
 		return u, err
@@ -46,7 +46,7 @@ func (l *Ledger) Upkeep(ctx context.Context) (u Upkeep, err error) {
 		}
 		var live, dead int64
 		t := list(new(statement).add("SELECT COALESCE(SUM(n_live_tup), 0), COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN "), names)
-		if err := t.query(ctx, l.read, func(r row) error { return r.Scan(&live, &dead) }); err != nil {
+		if err := t.query(ctx, db.read, func(r row) error { return r.Scan(&live, &dead) }); err != nil {
 			return u, err
 		}
 		u.DeadRows[table] = 0

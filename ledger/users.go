@@ -20,7 +20,7 @@ func personFields(p *partners.Person) []any {
 // CreateFirstOperator stores p with the hash of his password unless there is
 // an operator already, and reports whether it did.
 func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
-	err = l.inTx(ctx, func(tx querier) error {
+	err = l.db.inTx(ctx, func(tx querier) error {
 		created = false
 		var known bool
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
@@ -41,7 +41,7 @@ func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, pas
 
 // HasOperator reports whether there is anybody who can sign in at /ops.
 func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
+	err = l.db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
 	return has, err
 }
 
@@ -80,7 +80,7 @@ func (l *Ledger) PersonOf(ctx context.Context, partnerCode, id string) (partners
 }
 
 func (l *Ledger) person(ctx context.Context, id string, t *statement) (p partners.Person, err error) {
-	err = l.read.QueryRowContext(ctx, t.String(), t.args...).Scan(personFields(&p)...)
+	err = l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan(personFields(&p)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("person", id)
 	}
@@ -95,7 +95,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 	} else {
 		t.add(" AND p.partner_code = ?", f.PartnerCode)
 	}
-	found, err = collect(ctx, l.read, t.add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
+	found, err = collect(ctx, l.db.read, t.add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -111,11 +111,11 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
 	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
-		admins, err := lockAdmins(ctx, tx, partnerCode, l.forUpdate)
+		admins, err := lockAdmins(ctx, tx, partnerCode, l.db.forUpdate)
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+l.forUpdate, id, partnerCode).Scan(personFields(&p)...)
+		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+l.db.forUpdate, id, partnerCode).Scan(personFields(&p)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("person", id)
 		}

@@ -26,7 +26,7 @@ func (l *Ledger) Credentials(ctx context.Context, personID string) (partners.Cre
 }
 
 func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c partners.Credentials, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
+	err = l.db.read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
 		Scan(append(personFields(&c.Person), &c.PasswordHash, &c.SealedTOTP, &c.TOTPStep, &c.PartnerDisabled)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return partners.Credentials{}, nil
@@ -98,13 +98,13 @@ func (l *Ledger) UseRecoveryCode(ctx context.Context, personID string, hash []by
 
 // RecoveryCodesLeft counts a person's recovery codes.
 func (l *Ledger) RecoveryCodesLeft(ctx context.Context, personID string) (n int, err error) {
-	err = l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
+	err = l.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
 	return n, err
 }
 
 // happened runs a statement and reports whether it changed anything.
 func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool, error) {
-	result, err := l.write.ExecContext(ctx, query, args...)
+	result, err := l.db.write.ExecContext(ctx, query, args...)
 	if err != nil {
 		return false, err
 	}

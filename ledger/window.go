@@ -69,7 +69,7 @@ func (b *batch) lockWindows(ctx context.Context) error {
 		return nil
 	}
 	t := b.statement().add("SELECT " + windowColumns + " FROM windows w WHERE ")
-	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.forUpdate)
+	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.db.forUpdate)
 	err := b.laterRead(ctx, t, func(rows row) error {
 		w := &window{}
 		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
@@ -127,24 +127,6 @@ func (w *window) backlog(now time.Time) bool {
 	return w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead))
 }
 
-// lane is a part of a window's backlog, of which the first limit are wanted.
-type lane struct {
-	endpointID string
-	lane       int
-	limit      int
-}
-
-// lanes returns those lanes of the window in which something may be waiting.
-func (w *window) lanes(limit int) (all []lane) {
-	if w.WaitingFirst > 0 {
-		all = append(all, lane{w.EndpointID, laneFirst, limit})
-	}
-	if w.WaitingAgain > 0 {
-		all = append(all, lane{w.EndpointID, laneRetry, limit}, lane{w.EndpointID, laneReplay, limit})
-	}
-	return all
-}
-
 // waiting is a delivery that could be admitted.
 type waiting struct {
 	id         string
@@ -188,11 +170,11 @@ func (b *batch) refill(ctx context.Context) error {
 // candidates reads, for each window, as many waiting deliveries of each lane
 // as it has room for, in order.
 func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]waiting, error) {
-	var lanes []lane
+	var lanes []Lane
 	for _, w := range group {
-		lanes = append(lanes, w.lanes(w.Room(b.now))...)
+		lanes = append(lanes, lanesOf(w.Window, w.Room(b.now))...)
 	}
-	t := b.ledger.first(lanes, "endpoint_id, id, partner_code, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
+	t := b.ledger.db.first(lanes, "endpoint_id, id, partner_code, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
 	found := map[string][]waiting{}
 	err := t.query(ctx, b.tx, func(rows row) error {
 		var endpoint string
@@ -310,7 +292,7 @@ func (b *batch) markProbes(ctx context.Context, picked []delivery.Ticket) error 
 // setWake sets when the promoter must look again at windows that were just
 // refilled: at the next due time, or soon while due work lacks room.
 func (b *batch) setWake(ctx context.Context, group []*window) error {
-	var again []lane
+	var again []Lane
 	for _, w := range group {
 		w.dirty = true
 		w.WakeAt = time.Time{}
@@ -318,13 +300,13 @@ func (b *batch) setWake(ctx context.Context, group []*window) error {
 			w.wake(b.now.Add(time.Second))
 		}
 		if w.WaitingAgain > 0 {
-			again = append(again, lane{w.EndpointID, laneRetry, 1}, lane{w.EndpointID, laneReplay, 1})
+			again = append(again, Lane{w.EndpointID, laneRetry, 1}, Lane{w.EndpointID, laneReplay, 1})
 		}
 	}
 	if len(again) == 0 {
 		return nil
 	}
-	t := b.ledger.first(again, "endpoint_id, due_at", time.Time{}, "")
+	t := b.ledger.db.first(again, "endpoint_id, due_at", time.Time{}, "")
 	return t.query(ctx, b.tx, func(rows row) error {
 		var id string
 		var due time.Time

@@ -65,7 +65,7 @@ type writer struct {
 
 func startWriter(l *Ledger, slot int, query string, admitted func([]delivery.Ticket)) *writer {
 	w := &writer{
-		ledger: l, slot: slot, took: l.metrics.query(query), queue: make(chan *operation, maxBatch), admitted: admitted,
+		ledger: l, slot: slot, took: l.db.took(query), queue: make(chan *operation, maxBatch), admitted: admitted,
 		stopping: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go w.run()
@@ -191,7 +191,7 @@ func (w *writer) commit(ops []*operation) {
 		return
 	}
 	if err != nil && len(ops) > 1 && !lost(err) {
-		w.ledger.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
+		w.ledger.db.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
 		return
 	}
@@ -252,6 +252,13 @@ func (w *writer) answer(ops []*operation, err error) {
 	}
 }
 
+// retryable reports whether the same transaction may well succeed when it is
+// run again: that of an event that came as its endpoint began to adopt, or as its
+// partner's last one went, and whatever the database says so of.
+func retryable(err error) bool {
+	return errors.Is(err, errAdopting) || errors.Is(err, errHomeless) || retryableHere(err)
+}
+
 // lost reports whether err is the database's absence.
 func lost(err error) bool {
 	return webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err)
@@ -267,10 +274,10 @@ func (w *writer) transact(ops []*operation) error {
 	w.began.Store(&now)
 	defer w.began.Store(nil) // before anybody is answered
 	var b *batch
-	err := w.ledger.inBatch(ctx, func(tx querier) (err error) {
+	err := w.ledger.db.inBatch(ctx, func(tx querier) (err error) {
 		defer func() {
 			if v := recover(); v != nil { // in what a caller handed over; see commitEach
-				err = fmt.Errorf("%w: %v\n%s", errPanic, v, debug.Stack())
+				err = fmt.Errorf("%w: %v\n%s", ErrPanic, v, debug.Stack())
 			}
 		}()
 		if b != nil { // the run before is rolled back
@@ -299,10 +306,6 @@ func (w *writer) transact(ops []*operation) error {
 	}
 	return nil
 }
-
-// errPanic marks a mistake of ours in what a caller handed over: the database
-// is there.
-var errPanic = errors.New("panic")
 
 // batch is one transaction of the delivery path.
 //
@@ -336,7 +339,7 @@ type batch struct {
 }
 
 // statement begins a statement of the batch.
-func (b *batch) statement() *statement { return b.ledger.statement() }
+func (b *batch) statement() *statement { return b.ledger.db.statement() }
 
 func (b *batch) run(ctx context.Context, ops []*operation) error {
 	for _, op := range ops {
@@ -426,7 +429,7 @@ func (l *Ledger) withLockedWindows(ctx context.Context, endpoints []string, do f
 	case <-l.writer.finished:
 	case <-ctx.Done():
 		if op.taken.CompareAndSwap(false, true) {
-			return classify(l.driver, ctx.Err())
+			return classify(l.db.driver, ctx.Err())
 		}
 	}
 	return l.writer.wait(context.WithoutCancel(ctx), op)

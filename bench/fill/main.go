@@ -18,7 +18,7 @@ import (
 func main() { stage.Main("fill", run) }
 
 func run(ctx context.Context, args []string) error {
-	var o ledger.Options
+	var o ledger.DBOptions
 	flags := flag.NewFlagSet("fill", flag.ContinueOnError)
 	n := flags.Int("n", 100_000, "deliveries")
 	flags.StringVar(&o.DatabaseURL, "database", os.Getenv("LEDGERHOOK_DATABASE_URL"), "a PostgreSQL address; empty: SQLite in -data")

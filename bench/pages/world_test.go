@@ -14,6 +14,7 @@ import (
 	"ledgerhook/bench/stage"
 	"ledgerhook/dashboard"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -37,7 +38,7 @@ func open(t *testing.T, store, cache *stage.Store, n int) *world {
 	w := &world{t: t, address: store.CreateDatabase(t)}
 	w.g = stage.Served(t, w.address, cache)
 	w.g.Set(map[string]string{"LEDGERHOOK_ROLES": "dashboard"})
-	w.settle(ledger.Options{DatabaseURL: w.address}, n)
+	w.settle(ledger.DBOptions{DatabaseURL: w.address}, n)
 	return w
 }
 
@@ -46,12 +47,12 @@ func open(t *testing.T, store, cache *stage.Store, n int) *world {
 func embed(t *testing.T, n int) *world {
 	t.Helper()
 	w := &world{t: t, g: stage.Embedded(t)}
-	w.settle(ledger.Options{DataDir: filepath.Join(w.g.Dir, "data")}, n)
+	w.settle(ledger.DBOptions{DataDir: filepath.Join(w.g.Dir, "data")}, n)
 	return w
 }
 
 // settle fills the ledger and lets somebody sign in at each surface.
-func (w *world) settle(o ledger.Options, n int) {
+func (w *world) settle(o ledger.DBOptions, n int) {
 	w.t.Helper()
 	fill(w.t, o, n)
 	w.look(o)
@@ -91,9 +92,9 @@ func (w *world) start(address string) {
 
 // look finds a delivery of the busiest partner, an order and what belongs to
 // them, for the pages of one thing.
-func (w *world) look(o ledger.Options) {
+func (w *world) look(o ledger.DBOptions) {
 	w.t.Helper()
-	l, err := ledger.Open(w.t.Context(), o)
+	l, err := ledgertest.Open(w.t.Context(), o, ledger.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

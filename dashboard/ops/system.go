@@ -47,7 +47,7 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		func() { v.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
 		func() { v.Breakers = shell.Recall(ctx, s.Memory, "system/breakers", s.Ledger.PartnerWindows) },
 		func() { lag = shell.Recall(ctx, s.Memory, "system/lag", s.Ledger.RollupLag) },
-		func() { skew = shell.Recall(ctx, s.Memory, "system/skew", s.Ledger.ClockSkew) },
+		func() { skew = shell.Recall(ctx, s.Memory, "system/skew", s.Database.ClockSkew) },
 	)
 	for _, windows := range v.Breakers.Value {
 		if p := (heldBack{windows}); p.Held > 0 || p.Open()+p.OnProbation() > 0 {
@@ -141,7 +141,7 @@ type buildFact struct{ Name, Value string }
 func (s pages) build(now time.Time) []buildFact {
 	facts := []buildFact{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", locale.Duration(now.Sub(s.Started).Round(time.Second))}}
 	database := "PostgreSQL"
-	if s.Ledger.Embedded() {
+	if s.Database.Embedded() {
 		database = "SQLite, embedded"
 	}
 	facts = append(facts, buildFact{"Ledger", database}, buildFact{"Public address", s.PublicURL})

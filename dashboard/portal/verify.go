@@ -108,7 +108,7 @@ func (s pages) gatewayKey(w http.ResponseWriter, _ *http.Request, _ *shell.Reque
 // alone if the others cannot be read.
 func (s pages) gatewayKeys(ctx context.Context) []*rsa.PublicKey {
 	keys := []*rsa.PublicKey{s.Key}
-	stored, err := shell.Patiently(ctx, s.Ledger.SigningKeys)
+	stored, err := shell.Patiently(ctx, s.Database.SigningKeys)
 	if err != nil {
 		return keys
 	}

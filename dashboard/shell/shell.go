@@ -30,10 +30,11 @@ import (
 // Options are what the pages stand on. All fields but the ones that say so
 // are required.
 type Options struct {
-	Ledger  *ledger.Ledger
-	Box     *signer.Box
-	Queue   *queue.Queue
-	Metrics *web.Metrics // nil: none
+	Database *ledger.DB
+	Ledger   *ledger.Ledger
+	Box      *signer.Box
+	Queue    *queue.Queue
+	Metrics  *web.Metrics // nil: none
 	// AuditFailed counts an entry that could not be written into the audit log,
 	// so that what it tells of was refused; nil: nobody counts.
 	AuditFailed func()

@@ -34,7 +34,7 @@ const (
 // idempotency keys and objects; and some orders of every status with theirs.
 // What the ledger promises of its own counts holds. The same n gives the same
 // mixture.
-func Fill(ctx context.Context, o ledger.Options, n int) error {
+func Fill(ctx context.Context, o ledger.DBOptions, n int) error {
 	f := &filling{random: rand.New(rand.NewPCG(7, uint64(n))), now: time.Now().UTC(), facts: map[fillFact]int64{}}
 	if err := f.register(ctx, o); err != nil {
 		return fmt.Errorf("register partners: %w", err)
@@ -109,14 +109,14 @@ type filling struct {
 }
 
 // register makes the partners and their endpoints in the ledger's own way.
-func (f *filling) register(ctx context.Context, o ledger.Options) (err error) {
-	l, err := ledger.Open(ctx, o)
+func (f *filling) register(ctx context.Context, o ledger.DBOptions) (err error) {
+	l, err := Open(ctx, o, ledger.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	for day := fillDays + 1; day >= 0; day -= 7 {
-		if err := l.EnsurePartitions(ctx, f.now.AddDate(0, 0, -day)); err != nil {
+		if err := l.DB.EnsurePartitions(ctx, f.now.AddDate(0, 0, -day)); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (f *filling) register(ctx context.Context, o ledger.Options) (err error) {
 			f.endpoints = append(f.endpoints, &fillEndpoint{id: e.ID, partner: code, failing: i == 3, paused: i == 5})
 		}
 		for j := range fillOrders {
-			if err := f.order(ctx, l, code, j); err != nil {
+			if err := f.order(ctx, l.Ledger, code, j); err != nil {
 				return err
 			}
 		}

@@ -57,13 +57,35 @@ func beside(t *testing.T) {
 // Bench is a ledger under test, the tickets it handed out and the options to
 // open it again.
 type Bench struct {
-	*ledger.Ledger
+	Process
+	At      ledger.DBOptions
 	Options ledger.Options
 	Raw     *sql.DB // a connection of its own, for looking at rows
 
 	mu      sync.Mutex
 	tickets []delivery.Ticket
 	made    map[string]int // deliveries, by type and trigger
+}
+
+// Process is what one process has of the ledger.
+type Process struct {
+	*ledger.Ledger
+	DB *ledger.DB
+}
+
+// Open opens a ledger that was migrated.
+func Open(ctx context.Context, at ledger.DBOptions, o ledger.Options) (Process, error) {
+	db, err := ledger.OpenDB(ctx, at)
+	if err != nil {
+		return Process{}, err
+	}
+	return Process{ledger.New(db, o), db}, nil
+}
+
+// Close ends the ledger's writers, then its connections.
+func (p Process) Close() error {
+	p.Ledger.Close()
+	return p.DB.Close()
 }
 
 // New opens a migrated, empty ledger of one kind and closes it with the test.
@@ -83,24 +105,24 @@ func NewFresh(t *testing.T, driver string) *Bench {
 	return open(t, driver, o)
 }
 
-func open(t *testing.T, driver string, o ledger.Options) *Bench {
+func open(t *testing.T, driver string, o ledger.DBOptions) *Bench {
 	t.Helper()
-	b := &Bench{Options: o, made: map[string]int{}}
+	b := &Bench{At: o, made: map[string]int{}}
 	b.Options.Admitted = b.admitted
 	b.Options.DeliveriesMade = b.deliveriesMade
 	b.Reopen(t)
 	var err error
 	if driver == "postgres" {
-		b.Raw, err = openRaw(b.Options)
+		b.Raw, err = openRaw(b.At)
 	} else {
-		b.Raw, err = sql.Open("sqlite", b.Options.DataDir+"/ledger.db?_pragma=busy_timeout(5000)")
+		b.Raw, err = sql.Open("sqlite", b.At.DataDir+"/ledger.db?_pragma=busy_timeout(5000)")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = b.Raw.Close()
-		if err := b.Ledger.Close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -108,7 +130,7 @@ func open(t *testing.T, driver string, o ledger.Options) *Bench {
 }
 
 // openRaw connects to a PostgreSQL ledger's database without a ledger.
-func openRaw(o ledger.Options) (*sql.DB, error) {
+func openRaw(o ledger.DBOptions) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(o.DatabaseURL)
 	if err != nil {
 		return nil, err
@@ -121,26 +143,26 @@ func openRaw(o ledger.Options) (*sql.DB, error) {
 
 // Another opens the same database a second time, as another process would;
 // SQLite has no other. Its tickets are b's.
-func (b *Bench) Another(t *testing.T) *ledger.Ledger {
+func (b *Bench) Another(t *testing.T) Process {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), b.Options)
+	p, err := Open(t.Context(), b.At, b.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
+		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return l
+	return p
 }
 
 // Behind opens the ledger for a process whose clock is ahead of PostgreSQL's by
 // so much: its sessions find a clock of our own first. For a bench of NewFresh.
-func (b *Bench) Behind(t *testing.T, by string) *ledger.Ledger {
+func (b *Bench) Behind(t *testing.T, by string) Process {
 	t.Helper()
 	b.change(t, "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $f$ SELECT pg_catalog.clock_timestamp() - interval '"+by+"' $f$")
-	b.Options.DatabaseURL = With(t, b.Options.DatabaseURL, "search_path", func(path string) string { return path + ",pg_catalog" })
+	b.At.DatabaseURL = With(t, b.At.DatabaseURL, "search_path", func(path string) string { return path + ",pg_catalog" })
 	return b.Another(t)
 }
 
@@ -160,20 +182,20 @@ func With(t *testing.T, address, parameter string, value func(string) string) st
 // Reopen opens the ledger again after it was closed.
 func (b *Bench) Reopen(t *testing.T) {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), b.Options)
+	p, err := Open(t.Context(), b.At, b.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Ledger = l
+	b.Process = p
 }
 
 // Options name an empty place for a ledger: a folder or a schema of the test's own.
-func Options(t *testing.T, driver string) ledger.Options {
+func Options(t *testing.T, driver string) ledger.DBOptions {
 	t.Helper()
 	if driver == "sqlite" {
-		return ledger.Options{DataDir: t.TempDir()}
+		return ledger.DBOptions{DataDir: t.TempDir()}
 	}
-	return ledger.Options{DatabaseURL: Schema(t)}
+	return ledger.DBOptions{DatabaseURL: Schema(t)}
 }
 
 // Schema makes an empty schema on the test server and returns its address; it

@@ -64,10 +64,10 @@ func Borrowed(t testing.TB) string {
 }
 
 // borrowed is Borrowed for whoever opens ledgers in this process.
-func borrowed(t testing.TB) ledger.Options {
+func borrowed(t testing.TB) ledger.DBOptions {
 	t.Helper()
 	if !pool.open {
-		o := ledger.Options{DatabaseURL: Schema(t)}
+		o := ledger.DBOptions{DatabaseURL: Schema(t)}
 		migrate(t, o)
 		return o
 	}
@@ -81,7 +81,7 @@ func borrowed(t testing.TB) ledger.Options {
 		defer pool.Unlock()
 		pool.free = append(pool.free, s)
 	})
-	return ledger.Options{DatabaseURL: s.address, Dial: s.sessions.dial}
+	return ledger.DBOptions{DatabaseURL: s.address, Dial: s.sessions.dial}
 }
 
 // takeSchema takes a free schema or makes one, which takes too long to keep
@@ -100,7 +100,7 @@ func takeSchema(t testing.TB) schema {
 	pool.Lock()
 	pool.all = append(pool.all, s)
 	pool.Unlock()
-	migrate(t, ledger.Options{DatabaseURL: s.address})
+	migrate(t, ledger.DBOptions{DatabaseURL: s.address})
 	if err := s.fewerDays(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +108,10 @@ func takeSchema(t testing.TB) schema {
 }
 
 // borrow returns the options of an empty, migrated ledger until the test ends.
-func borrow(t *testing.T, driver string) ledger.Options {
+func borrow(t *testing.T, driver string) ledger.DBOptions {
 	t.Helper()
 	if driver == "sqlite" {
-		return ledger.Options{DataDir: copySQLite(t)}
+		return ledger.DBOptions{DataDir: copySQLite(t)}
 	}
 	return borrowed(t)
 }
@@ -124,7 +124,7 @@ func copySQLite(t *testing.T) string {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ledger.db")
 	if pool.sqlite == nil {
-		migrate(t, ledger.Options{DataDir: dir})
+		migrate(t, ledger.DBOptions{DataDir: dir})
 		var err error
 		if pool.sqlite, err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func copySQLite(t *testing.T) string {
 	return dir
 }
 
-func migrate(t testing.TB, o ledger.Options) {
+func migrate(t testing.TB, o ledger.DBOptions) {
 	t.Helper()
 	if _, err := ledger.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)

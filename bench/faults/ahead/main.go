@@ -23,12 +23,14 @@ func main() {
 // run prints how far the clock is ahead of the database's. It is an error if
 // anything is ended or deleted by it.
 func run(ctx context.Context) (err error) {
-	l, err := ledger.Open(ctx, ledger.Options{DatabaseURL: os.Getenv("LEDGERHOOK_DATABASE_URL")})
+	db, err := ledger.OpenDB(ctx, ledger.DBOptions{DatabaseURL: os.Getenv("LEDGERHOOK_DATABASE_URL")})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	skew, err := l.ClockSkew(ctx)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	l := ledger.New(db, ledger.Options{})
+	defer l.Close()
+	skew, err := db.ClockSkew(ctx)
 	if err != nil {
 		return err
 	}

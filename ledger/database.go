@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	dialect
+	write  pool // SQLite: one connection, immediate transactions
+	read   pool // another one: no writer waits for readers
+	pools  pools
+	log    *slog.Logger
+	unlock func() error
+
+	unlimited bool // transactions last as long as they take
+	metrics   *DBMetrics
+
+	horizon *horizon
+	days    *days
+	heard   *atomic.Pointer[heardTime] // the database's clock, when a lease was renewed
+}
+
+// DBOptions say where the database is.
+type DBOptions struct {
+	DatabaseURL string // postgres://…; empty: SQLite
+	DataDir     string // SQLite: the folder of the database file
+	// Dial changes how PostgreSQL is reached, given the way of nil: over TCP, a
+	// server that is gone without a word being found out within 5 s.
+	Dial func(pgconn.DialFunc) pgconn.DialFunc
+	// Tracer is told of every statement that PostgreSQL gets; nil: nobody is.
+	Tracer  pgx.QueryTracer
+	Log     *slog.Logger
+	Metrics *DBMetrics // nil: nothing is measured
+
+	unlimited bool // see session.go
+}
+
+// OpenDB connects to the database and checks that its schema is this
+// program's. It changes nothing; see Migrate.
+func OpenDB(ctx context.Context, o DBOptions) (*DB, error) {
+	db, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.checkSchema(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.metrics.watch(db)
+	return db, nil
+}
+
+// connect opens the database without looking at what it holds.
+func connect(ctx context.Context, o DBOptions) (*DB, error) {
+	db := &DB{log: o.Log, horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, metrics: o.Metrics, unlock: func() error { return nil }}
+	if db.log == nil {
+		db.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if o.DatabaseURL == "" {
+		err = db.openSQLite(o.DataDir)
+	} else {
+		err = db.openPostgres(o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Ping(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Close closes the connections.
+func (db *DB) Close() error {
+	return errors.Join(view{db.write, db.read}.close(), db.pools.close(), db.unlock())
+}
+
+// Ping reports whether the database answers, as an Unavailable error if not.
+func (db *DB) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := db.write.PingContext(ctx); err != nil {
+		return unavailable(fmt.Errorf("reach the ledger at %s: %w", db.place, err))
+	}
+	return nil
+}
+
+// Embedded reports whether the database belongs to this process alone.
+func (db *DB) Embedded() bool { return db.driver == sqliteDriver }
+
+// inTx runs do in one transaction.
+func (db *DB) inTx(ctx context.Context, do func(querier) error) error {
+	return db.write.inTx(ctx, do)
+}
