@@ -28,8 +28,7 @@ import (
 // that they share with the gateway, would measure how long a thousand system
 // calls take. What they send is made beforehand and written as it is, for a
 // client that costs more than a refusal would measure itself. For the same
-// reason a crowd is a process of its own, which the gateway's goes before: in
-// truth it has machines of its own.
+// reason a crowd is a process of its own, see aside.
 type crowd struct {
 	Address  string
 	Every    time.Duration // of one connection's turns; 0: at once when it has its answer
@@ -61,22 +60,7 @@ func (t told) String() string {
 // It goes on until the scene ends.
 func gather(s *scene, c *crowd) fmt.Stringer {
 	s.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		s.Fatal(err)
-	}
-	printed := &stage.Output{}
-	cmd := exec.Command("nice", "-n", "19", program, crowdPart)
-	cmd.Stdout, cmd.Stderr = printed, os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	p := stage.Launch(s, cmd)
-	s.Cleanup(func() {
-		_ = stdin.Close()
-		p.End(syscall.SIGCONT) // which lets it end by itself
-	})
+	stdin, printed := aside(s, crowdPart)
 	if err := json.NewEncoder(stdin).Encode(c); err != nil {
 		s.Fatal(err)
 	}
@@ -85,6 +69,29 @@ func gather(s *scene, c *crowd) fmt.Stringer {
 		return ok
 	})
 	return told{printed}
+}
+
+// aside starts this program's part of others, which the gateway goes before:
+// in truth they have machines of their own. It ends with the scene.
+func aside(s *scene, part string) (stdin io.Writer, printed *stage.Output) {
+	s.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		s.Fatal(err)
+	}
+	printed = &stage.Output{}
+	cmd := exec.Command("nice", "-n", "19", program, part)
+	cmd.Stdout, cmd.Stderr = printed, os.Stderr
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		s.Fatal(err)
+	}
+	p := stage.Launch(s, cmd)
+	s.Cleanup(func() {
+		_ = input.Close()
+		p.End(syscall.SIGCONT) // which lets it end by itself
+	})
+	return input, printed
 }
 
 // playCrowd is what the process of a crowd does, until its input ends.

@@ -28,8 +28,11 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string) error {
-	if slices.Equal(args, []string{crowdPart}) {
+	switch {
+	case slices.Equal(args, []string{crowdPart}):
 		return playCrowd(ctx, os.Stdin, os.Stdout)
+	case slices.Equal(args, []string{drippingPart}):
+		return playDripping(ctx, os.Stdin, os.Stdout)
 	}
 	var o options
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -197,36 +194,12 @@ func spread(took []time.Duration) latency {
 	return latency{took[len(took)/2], took[len(took)*99/100]}
 }
 
-// dripping acknowledges at once in a body that, if slow, goes on by a byte a
-// second until end.
-func dripping(s *scene, slow *atomic.Bool, end <-chan struct{}) *httptest.Server {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, `{"success":true}`)
-		for slow.Load() {
-			if _, err := io.WriteString(w, " "); err != nil || http.NewResponseController(w).Flush() != nil {
-				return
-			}
-			select {
-			case <-time.After(time.Second):
-			case <-r.Context().Done():
-				return
-			case <-end:
-				return
-			}
-		}
-	}))
-	s.Cleanup(server.Close)
-	s.Cleanup(server.CloseClientConnections)
-	return server
-}
-
 // testDeliveries tries one endpoint 900 times as fast as it is let.
-func testDeliveries(s *scene, end <-chan struct{}) fmt.Stringer {
-	var slow atomic.Bool
-	slow.Store(true)
+func testDeliveries(s *scene, _ <-chan struct{}) fmt.Stringer {
+	server := startDripping(s)
+	server.slow()
 	p := s.partner(2, stage.TakeAll)
-	s.patch(p, map[string]any{"url": dripping(s, &slow, end).URL + "/hooks", "ackMode": "body"})
+	s.patch(p, map[string]any{"url": server.url, "ackMode": "body"})
 	internal, _ := s.api().Reach()
 	address := strings.TrimPrefix(internal, "http://")
 	test := post(address, "/internal/v1/endpoints/"+p.Endpoint+"/test", "Content-Type: application/json\r\nAuthorization: Bearer "+stage.TestToken, "{}")
@@ -237,13 +210,12 @@ func testDeliveries(s *scene, end <-chan struct{}) fmt.Stringer {
 // answers and then answer slowly, with more to take than all slots.
 func slowAnswers(s *scene, end <-chan struct{}) fmt.Stringer {
 	const endpoints, window = 20, 64
-	var slow atomic.Bool
 	p := s.partner(window, stage.TakeAll)
-	server := dripping(s, &slow, end)
+	server := startDripping(s)
 	// An attempt reads such a body up to its deadline.
-	s.patch(p, map[string]any{"url": server.URL + "/hooks", "ackMode": "body"})
+	s.patch(p, map[string]any{"url": server.url, "ackMode": "body"})
 	for range endpoints - 1 {
-		id := p.AddEndpoint(server.URL + "/hooks")
+		id := p.AddEndpoint(server.url)
 		s.api().Must("PATCH", "/internal/v1/endpoints/"+id, map[string]any{"maxInFlight": window, "ackMode": "body"}, http.StatusOK, nil)
 	}
 	stage.PostFrom(s.api(), p.Code, 0, window)
@@ -252,7 +224,7 @@ func slowAnswers(s *scene, end <-chan struct{}) fmt.Stringer {
 			s.Fatalf("delivery %s is %s before anything is slow", d.DeliveryID, d.State)
 		}
 	}
-	slow.Store(true)
+	server.slow()
 	go func() {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
