@@ -188,11 +188,11 @@ func (a *Internal) startPayout(w http.ResponseWriter, r *http.Request) error {
 // API is an operator: one may leave ERROR, with a reason.
 func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
-		Status      string       `json:"status"`
-		PaidAmount  *json.Number `json:"paidAmount"`
-		TxHash      string       `json:"txHash"`
-		Description string       `json:"description"`
-		Reason      string       `json:"reason"`
+		Status      string      `json:"status"`
+		PaidAmount  *web.Number `json:"paidAmount"`
+		TxHash      string      `json:"txHash"`
+		Description string      `json:"description"`
+		Reason      string      `json:"reason"`
 	}
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 		TxHash: request.TxHash, Description: request.Description, Reason: request.Reason, ByOperator: true,
 	}}
 	if request.PaidAmount != nil {
-		paid, err := orders.ParseAmount(request.PaidAmount.String())
+		paid, err := orders.ParseAmount(string(*request.PaidAmount))
 		if err != nil {
 			return webhook.Invalid("/paidAmount", err.Error())
 		}

@@ -33,9 +33,9 @@ func showRate(r orders.Rate) rateItem {
 // can be made in.
 func (a *Internal) putRate(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
-		Price         *json.Number `json:"price"`
-		Network       string       `json:"network"`
-		WalletAddress string       `json:"walletAddress"`
+		Price         *web.Number `json:"price"`
+		Network       string      `json:"network"`
+		WalletAddress string      `json:"walletAddress"`
 	}
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (a *Internal) putRate(w http.ResponseWriter, r *http.Request) error {
 	if request.Price == nil {
 		return webhook.Invalid("/price", "is required: VND per token")
 	}
-	price, err := orders.ParseAmount(request.Price.String())
+	price, err := orders.ParseAmount(string(*request.Price))
 	if err != nil {
 		return webhook.Invalid("/price", err.Error())
 	}

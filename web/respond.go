@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -77,7 +78,10 @@ func (t Time) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads any RFC 3339 time, and null as the zero time.
 func (t *Time) UnmarshalJSON(b []byte) error {
-	return (*time.Time)(t).UnmarshalJSON(b)
+	if (*time.Time)(t).UnmarshalJSON(b) != nil {
+		return errors.New("must be an RFC 3339 time such as 2006-01-02T15:04:05Z")
+	}
+	return nil
 }
 
 // FormatTime spells t as Time does; the zero time is "".

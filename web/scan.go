@@ -2,348 +2,168 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"reflect"
+	"io"
 	"strconv"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scan walks a JSON text once and returns the first fault, nil if there is
-// none. With a type, it holds the text against what encoding/json would
-// decode into that type. Its recursion is bounded by maxDepth.
-func scan(text []byte, maxDepth int, t reflect.Type) *fault {
+// scan returns the first fault of a JSON text, nil if there is none. It needs
+// memory for MaxDepth levels and for the names of the objects it is inside of,
+// nothing else.
+func scan(text []byte) *fault {
 	if bytes.HasPrefix(text, []byte("\uFEFF")) {
 		return &fault{detail: "begins with a byte order mark (U+FEFF): send it without", grammar: true}
 	}
-	s := scanner{text: text, max: maxDepth}
-	if f := s.value(t); f != nil {
-		return f
+	s := scanner{text: text}
+	if err := json.Unmarshal(text, &s); err != nil && s.fault == nil {
+		end := len(text) - len(bytes.TrimLeft(text[s.end:], jsonSpace))
+		s.fault = s.grammar(end, "something follows the value")
 	}
-	if s.space(); s.pos < len(text) {
-		return s.grammar("something follows the value")
-	}
-	return nil
+	return s.fault
 }
+
+const jsonSpace = " \t\r\n"
 
 type scanner struct {
-	text []byte
-	pos  int
-	max  int
-	path []step // where the scan is; its length is the depth
+	text  []byte
+	end   int // of the value
+	fault *fault
 }
 
-// step is one level of the path: an index or, if that is named, a name.
-type step struct {
-	name  string
-	index int
-}
+var errTooDeep = errors.New("nested too deep")
 
-// What step.index is where it is no index.
-const (
-	named   = -1
-	nowhere = -2 // between members
-)
-
-// pointer is the JSON pointer (RFC 6901) of where the scan is. Long names are
-// shortened.
-func (s *scanner) pointer() string {
-	var b strings.Builder
-	for _, p := range s.path {
-		switch p.index {
-		case nowhere:
-		case named:
-			b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(shorten(p.name)))
-		default:
-			b.WriteString("/" + strconv.Itoa(p.index))
+// UnmarshalJSONFrom walks through one value.
+func (s *scanner) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			s.fault = s.explain(dec, err)
+			return err
+		}
+		s.end = int(dec.InputOffset())
+		switch depth := dec.StackDepth(); {
+		case depth > MaxDepth:
+			s.fault = &fault{at: s.end - 1, detail: fmt.Sprintf("is nested deeper than %d levels at %s", MaxDepth, s.place(s.end-1))}
+			return errTooDeep
+		case depth == 0:
+			return nil
 		}
 	}
-	return b.String()
 }
 
-func (s *scanner) grammar(detail string) *fault {
-	return &fault{detail: "is not valid JSON at " + s.place() + ": " + detail, grammar: true}
+// explain says why no token follows.
+func (s *scanner) explain(dec *jsontext.Decoder, err error) *fault {
+	var e *jsontext.SyntacticError
+	if !errors.As(err, &e) {
+		return s.grammar(len(s.text), "a value is missing")
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return &fault{at: int(e.ByteOffset), pointer: shortPointer(e.JSONPointer), detail: "must be there once"}
+	}
+	at := s.skipSpace(s.end)
+	inside, length := dec.StackIndex(dec.StackDepth())
+	if between, lacks := separator(inside, length); between != 0 {
+		if s.next(at) != between {
+			return s.grammar(at, lacks)
+		}
+		at = s.skipSpace(at + 1)
+	}
+	switch c := s.next(at); {
+	case c == '"':
+		return s.explainString(e)
+	case inside == '{' && length%2 == 0:
+		return s.grammar(at, "a member name in quotes is missing")
+	case c != '-' && (c < '0' || c > '9'):
+		return s.grammar(at, "a value is missing")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		at = len(s.text)
+	default:
+		at = int(e.ByteOffset)
+	}
+	return s.grammar(at, "a number lacks digits")
 }
 
-func (s *scanner) refuse(detail string) *fault {
-	return &fault{pointer: s.pointer(), detail: detail}
+// separator is what stands before the next token of an array or object that
+// holds length tokens, 0 if nothing does.
+func separator(inside jsontext.Kind, length int64) (c byte, lacks string) {
+	switch {
+	case inside == '{' && length%2 == 1:
+		return ':', "a colon is missing"
+	case inside == '{' && length > 0:
+		return ',', "an object goes on with a comma or ends with }"
+	case inside == '[' && length > 0:
+		return ',', "an array goes on with a comma or ends with ]"
+	}
+	return 0, ""
 }
 
-// place is the line and the column, in characters, of where the scan is.
-func (s *scanner) place() string {
-	before := s.text[:s.pos]
-	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, column)
+// explainString says what is wrong inside a string. Both halves of a surrogate
+// pair must be there, in order.
+func (s *scanner) explainString(e *jsontext.SyntacticError) *fault {
+	at := int(e.ByteOffset)
+	rest := s.text[at:]
+	refuse := func(detail string) *fault {
+		return &fault{at: at, pointer: shortPointer(e.JSONPointer), detail: detail + s.place(at)}
+	}
+	unit, isUnit := bytes.CutPrefix(rest, []byte(`\u`))
+	switch {
+	case len(rest) == 0:
+		return s.grammar(at, "a string does not end")
+	case isUnit && isHex(unit):
+		if low, isUnit := bytes.CutPrefix(unit[4:], []byte(`\u`)); !isUnit || isHex(low) {
+			return refuse("must not hold half a surrogate pair, as it does at ")
+		}
+		return s.grammar(at+7, `\u lacks four hexadecimal digits`)
+	case isUnit:
+		return s.grammar(at+1, `\u lacks four hexadecimal digits`)
+	case rest[0] == '\\':
+		return s.grammar(at+1, "an escape is not one that JSON knows")
+	case rest[0] < ' ':
+		return s.grammar(at, "a control character in a string must be escaped")
+	}
+	return refuse("must be valid UTF-8, which it is not at ")
 }
 
-// peek is the next byte, 0 at the end: no JSON text holds a 0 outside strings.
-func (s *scanner) peek() byte {
-	if s.pos < len(s.text) {
-		return s.text[s.pos]
+// isHex reports whether text begins with four hexadecimal digits.
+func isHex(text []byte) bool {
+	_, err := strconv.ParseUint(string(text[:min(4, len(text))]), 16, 16)
+	return err == nil && len(text) >= 4
+}
+
+// skipSpace returns where the blanks that begin at a place end.
+func (s *scanner) skipSpace(at int) int {
+	return len(s.text) - len(bytes.TrimLeft(s.text[at:], jsonSpace))
+}
+
+// next is the byte at a place, 0 at the end: no JSON text holds a 0 outside
+// strings.
+func (s *scanner) next(at int) byte {
+	if at < len(s.text) {
+		return s.text[at]
 	}
 	return 0
 }
 
-func (s *scanner) space() {
-	for s.pos < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.pos]) >= 0 {
-		s.pos++
-	}
+func (s *scanner) grammar(at int, detail string) *fault {
+	return &fault{at: at, detail: "is not valid JSON at " + s.place(at) + ": " + detail, grammar: true}
 }
 
-func (s *scanner) value(t reflect.Type) *fault {
-	s.space()
-	shape := shapeOf(t)
-	start := s.pos
-	c := s.peek()
-	wrong := !shape.fits(c)
-	var f *fault
-	switch {
-	case wrong && strings.IndexByte(`{["tf-0123456789`, c) >= 0:
-		return s.refuse("must be " + shape.want)
-	case c == '{':
-		f = s.object(shape)
-	case c == '[':
-		f = s.array(shape)
-	case c == '"':
-		_, f = s.string()
-	case c == '-' || c >= '0' && c <= '9':
-		f = s.number()
-	case c == 't':
-		f = s.literal("true")
-	case c == 'f':
-		f = s.literal("false")
-	case c == 'n':
-		return s.literal("null")
-	default:
-		return s.grammar("a value is missing")
-	}
-	if f == nil && shape.trial != nil {
-		if detail := shape.try(s.text[start:s.pos]); detail != "" {
-			f = s.refuse(detail)
-		}
-	}
-	return f
+// place is the line and the column, in characters, of an offset.
+func (s *scanner) place(at int) string {
+	before := s.text[:at]
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, column)
 }
 
-// enter begins an array or object.
-func (s *scanner) enter() *fault {
-	if len(s.path) >= s.max {
-		return &fault{detail: fmt.Sprintf("is nested deeper than %d levels at %s", s.max, s.place())}
+// shortPointer is a JSON pointer (RFC 6901) with long names shortened.
+func shortPointer(whole jsontext.Pointer) string {
+	var short jsontext.Pointer
+	for name := range whole.Tokens() {
+		short = short.AppendToken(shorten(name))
 	}
-	s.pos++
-	s.path = append(s.path, step{index: nowhere})
-	s.space()
-	return nil
-}
-
-// leave ends an array or object.
-func (s *scanner) leave() {
-	s.pos++
-	s.path = s.path[:len(s.path)-1]
-}
-
-func (s *scanner) object(shape *shape) *fault {
-	if f := s.enter(); f != nil {
-		return f
-	}
-	if s.peek() == '}' {
-		s.leave()
-		return nil
-	}
-	seen := map[string]struct{}{}
-	for {
-		if f := s.member(shape, seen); f != nil {
-			return f
-		}
-		switch s.space(); s.peek() {
-		case ',':
-			s.pos++
-			s.space()
-		case '}':
-			s.leave()
-			return nil
-		default:
-			return s.grammar("an object goes on with a comma or ends with }")
-		}
-	}
-}
-
-func (s *scanner) member(shape *shape, seen map[string]struct{}) *fault {
-	if s.peek() != '"' {
-		return s.grammar("a member name in quotes is missing")
-	}
-	here := &s.path[len(s.path)-1]
-	here.index = nowhere
-	name, f := s.string()
-	if f != nil {
-		return f
-	}
-	*here = step{name, named}
-	if _, twice := seen[name]; twice {
-		return s.refuse("must be there once")
-	}
-	seen[name] = struct{}{}
-	t, known := shape.member(name)
-	if !known {
-		return s.refuse("is not a known member")
-	}
-	if s.space(); s.peek() != ':' {
-		return s.grammar("a colon is missing")
-	}
-	s.pos++
-	return s.value(t)
-}
-
-func (s *scanner) array(shape *shape) *fault {
-	if f := s.enter(); f != nil {
-		return f
-	}
-	if s.peek() == ']' {
-		s.leave()
-		return nil
-	}
-	for i := 0; ; i++ {
-		s.path[len(s.path)-1].index = i
-		if f := s.value(shape.elem); f != nil {
-			return f
-		}
-		switch s.space(); s.peek() {
-		case ',':
-			s.pos++
-		case ']':
-			s.leave()
-			return nil
-		default:
-			return s.grammar("an array goes on with a comma or ends with ]")
-		}
-	}
-}
-
-func (s *scanner) literal(word string) *fault {
-	if !bytes.HasPrefix(s.text[s.pos:], []byte(word)) {
-		return s.grammar("a value is missing")
-	}
-	s.pos += len(word)
-	return nil
-}
-
-func (s *scanner) number() *fault {
-	if s.peek() == '-' {
-		s.pos++
-	}
-	if s.peek() == '0' {
-		s.pos++
-	} else if !s.digits() {
-		return s.grammar("a number lacks digits")
-	}
-	if s.peek() == '.' {
-		s.pos++
-		if !s.digits() {
-			return s.grammar("a number lacks digits")
-		}
-	}
-	if s.peek()|0x20 == 'e' {
-		s.pos++
-		if c := s.peek(); c == '+' || c == '-' {
-			s.pos++
-		}
-		if !s.digits() {
-			return s.grammar("a number lacks digits")
-		}
-	}
-	return nil
-}
-
-func (s *scanner) digits() (any bool) {
-	for c := s.peek(); c >= '0' && c <= '9'; c = s.peek() {
-		s.pos++
-		any = true
-	}
-	return any
-}
-
-// string scans a string and returns it decoded.
-func (s *scanner) string() (string, *fault) {
-	start := s.pos
-	escaped := false
-	s.pos++
-	for {
-		c := s.peek()
-		switch {
-		case s.pos == len(s.text):
-			return "", s.grammar("a string does not end")
-		case c == '"':
-			s.pos++
-			return decodeString(s.text[start:s.pos], escaped), nil
-		case c == '\\':
-			escaped = true
-			if f := s.escape(); f != nil {
-				return "", f
-			}
-		case c < ' ':
-			return "", s.grammar("a control character in a string must be escaped")
-		case c < utf8.RuneSelf:
-			s.pos++
-		default:
-			r, size := utf8.DecodeRune(s.text[s.pos:])
-			if r == utf8.RuneError && size == 1 {
-				return "", s.refuse("must be valid UTF-8, which it is not at " + s.place())
-			}
-			s.pos += size
-		}
-	}
-}
-
-func decodeString(quoted []byte, escaped bool) string {
-	if !escaped {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	var decoded string
-	_ = json.Unmarshal(quoted, &decoded) // just scanned
-	return decoded
-}
-
-// escape scans what begins with a backslash. Both halves of a surrogate pair
-// must be there, in order.
-func (s *scanner) escape() *fault {
-	s.pos++
-	if c := s.peek(); c != 'u' {
-		if c == 0 || strings.IndexByte(`"\/bfnrt`, c) < 0 {
-			return s.grammar("an escape is not one that JSON knows")
-		}
-		s.pos++
-		return nil
-	}
-	unit, ok := s.hex()
-	if !ok {
-		return s.grammar(`\u lacks four hexadecimal digits`)
-	}
-	if unit < 0xD800 || unit > 0xDFFF {
-		return nil
-	}
-	if unit <= 0xDBFF && bytes.HasPrefix(s.text[s.pos:], []byte(`\u`)) {
-		s.pos++
-		low, ok := s.hex()
-		if !ok {
-			return s.grammar(`\u lacks four hexadecimal digits`)
-		}
-		if low >= 0xDC00 && low <= 0xDFFF {
-			return nil
-		}
-	}
-	return s.refuse("must not hold half a surrogate pair, as it does at " + s.place())
-}
-
-// hex reads the u and the four digits of an escape.
-func (s *scanner) hex() (unit uint64, ok bool) {
-	if s.pos+5 > len(s.text) {
-		return 0, false
-	}
-	unit, err := strconv.ParseUint(string(s.text[s.pos+1:s.pos+5]), 16, 16)
-	if err != nil {
-		return 0, false
-	}
-	s.pos += 5
-	return unit, true
+	return string(short)
 }
