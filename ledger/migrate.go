@@ -229,7 +229,7 @@ func (db *DB) checkOurs(ctx context.Context) error {
 func (db *DB) tables(ctx context.Context) (map[string]bool, error) {
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 	if db.driver == postgresDriver {
-		query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+		query = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')"
 	}
 	tables := map[string]bool{}
 	err := new(statement).add(query).query(ctx, db.read, func(rows row) error {
