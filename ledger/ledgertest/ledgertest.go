@@ -100,9 +100,7 @@ func New(t *testing.T, driver string) *Bench {
 // NewFresh is New with tables that no other test had before.
 func NewFresh(t *testing.T, driver string) *Bench {
 	t.Helper()
-	o := Options(t, driver)
-	migrate(t, o)
-	return open(t, driver, o)
+	return open(t, driver, fresh(t, driver))
 }
 
 func open(t *testing.T, driver string, o ledger.DBOptions) *Bench {

@@ -1,32 +1,31 @@
 package ledgertest
 
 import (
-	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ledgerhook/ledger"
 )
 
 // pool lends ledgers that are migrated already. A migration of PostgreSQL
-// makes some 150 tables and indexes, which takes longer than most tests.
+// makes some 150 tables and indexes, which takes longer than most tests, so
+// there is one, and the others are copies of its database.
 var pool struct {
 	sync.Mutex
 	open    bool
-	server  *sql.DB // to make, empty and drop schemas with; nil: not yet needed
+	server  *sql.DB // to make and drop databases with; nil: not yet needed
 	free    []schema
 	all     []schema
 	sqlite  []byte // a migrated database file
 	failure []error
+
+	whole   template // as a migration leaves it
+	fewDays template // of what is lent
 }
 
 // Main runs a package's tests, see Lending.
@@ -96,15 +95,75 @@ func takeSchema(t testing.TB) schema {
 		return s
 	}
 	pool.Unlock()
-	s := createSchema(t)
+	few := pool.fewDays.get(t, func() schema {
+		s := migrated(t)
+		if err := s.fewerDays(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+	s := few.copied(t)
 	pool.Lock()
+	defer pool.Unlock()
 	pool.all = append(pool.all, s)
-	pool.Unlock()
-	migrate(t, ledger.DBOptions{DatabaseURL: s.address})
-	if err := s.fewerDays(); err != nil {
-		t.Fatal(err)
-	}
 	return s
+}
+
+// template is a schema that others are copies of, made when the first is needed.
+type template struct {
+	sync.Mutex
+	made *schema
+}
+
+func (m *template) get(t testing.TB, make func() schema) schema {
+	t.Helper()
+	m.Lock()
+	defer m.Unlock()
+	if m.made == nil {
+		s := make()
+		pool.Lock()
+		pool.all = append(pool.all, s)
+		pool.Unlock()
+		if err := errors.Join(s.sessions.close(), s.run(s.endSessions())); err != nil { // who is connected keeps it from being copied
+			t.Fatal(err)
+		}
+		m.made = &s
+	}
+	return *m.made
+}
+
+// migrated returns a schema as a migration leaves it, in a database of its own.
+func migrated(t testing.TB) schema {
+	t.Helper()
+	whole := pool.whole.get(t, func() schema {
+		s := createDatabase(t, newName(), "template1")
+		if err := s.inside("CREATE SCHEMA " + s.name); err != nil {
+			t.Fatal(err)
+		}
+		migrate(t, ledger.DBOptions{DatabaseURL: s.address})
+		return s
+	})
+	return whole.copied(t)
+}
+
+// fresh returns the options of an empty ledger that no other test had before.
+func fresh(t *testing.T, driver string) ledger.DBOptions {
+	t.Helper()
+	if driver == "sqlite" && pool.open {
+		return ledger.DBOptions{DataDir: copySQLite(t)}
+	}
+	if pool.open {
+		s := migrated(t)
+		t.Cleanup(func() {
+			if err := s.drop(); err != nil {
+				t.Error(err)
+			}
+		})
+		return ledger.DBOptions{DatabaseURL: s.address}
+	}
+	o := Options(t, driver)
+	migrate(t, o)
+	return o
 }
 
 // borrow returns the options of an empty, migrated ledger until the test ends.
@@ -142,88 +201,4 @@ func migrate(t testing.TB, o ledger.DBOptions) {
 	if _, err := ledger.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// schema is a PostgreSQL schema of a test's own.
-type schema struct {
-	name, server, address string
-
-	sessions *sessions
-}
-
-func createSchema(t testing.TB) schema {
-	t.Helper()
-	server := os.Getenv("LEDGERHOOK_TEST_DATABASE_URL")
-	if server == "" {
-		t.Fatal("LEDGERHOOK_TEST_DATABASE_URL names no PostgreSQL: run the tests with \"make test\" or \".ci/with-servers go test …\"")
-	}
-	address, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := schema{name: "t" + strings.ToLower(rand.Text()), server: server, sessions: &sessions{address: address.Host}}
-	query := address.Query()
-	query.Set("search_path", s.name)
-	query.Set("application_name", s.name) // whose sessions they are
-	address.RawQuery = query.Encode()
-	s.address = address.String()
-	if err := s.run("CREATE SCHEMA " + s.name); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// empty deletes all rows but the record of migrations, without looking at
-// foreign keys, from the few of its many tables that have any.
-func (s schema) empty() error {
-	return s.run(s.endSessions() + `
-		DO $$ DECLARE t REGCLASS; BEGIN
-			PERFORM set_config('session_replication_role', 'replica', true);
-			FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = '` + s.name + `'::regnamespace
-				AND c.relkind = 'r' AND c.relname <> 'ledgerhook_migrations' AND pg_relation_size(c.oid) > 0
-			LOOP EXECUTE 'DELETE FROM ' || t; END LOOP; END $$`)
-}
-
-// fewerDays drops the partitions of the days after tomorrow: each costs every
-// session and every plan something, and rows have a place without them.
-func (s schema) fewerDays() error {
-	return s.run(`DO $$ DECLARE t REGCLASS; BEGIN
-			FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = '` + s.name + `'::regnamespace AND c.relkind = 'r' AND c.relispartition
-				AND substring(c.relname FROM '_(\d{8})$') > to_char(clock_timestamp() AT TIME ZONE 'UTC' + INTERVAL '1 day', 'YYYYMMDD')
-			LOOP EXECUTE 'DROP TABLE ' || t; END LOOP; END $$`)
-}
-
-func (s schema) drop() error {
-	return errors.Join(s.sessions.close(), s.run(s.endSessions()+"DROP SCHEMA "+s.name+" CASCADE"))
-}
-
-// endSessions is a statement that ends what a process that was killed began.
-func (s schema) endSessions() string {
-	return "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = '" + s.name + "' AND pid NOT IN (" + s.sessions.pids() + ");"
-}
-
-// run executes statements, while tests are lent schemas always on the same few
-// connections.
-func (s schema) run(statements string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	db, done, err := s.connections()
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, statements)
-	return errors.Join(err, done())
-}
-
-func (s schema) connections() (db *sql.DB, done func() error, err error) {
-	if !pool.open {
-		db, err = sql.Open("pgx", s.server)
-		return db, func() error { return db.Close() }, err
-	}
-	pool.Lock()
-	defer pool.Unlock()
-	if pool.server == nil {
-		pool.server, err = sql.Open("pgx", s.server)
-	}
-	return pool.server, func() error { return nil }, err
 }
