@@ -1,9 +1,12 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fmt faults fairness bench screens bin/faults bin/bench
+.PHONY: build release test lint fmt faults fairness bench screens bin/faults bin/bench
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
+
+release: ## Archives, Debian packages, lists of parts and checksums in dist/, of a clean checkout: make release VERSION=1.2.3
+	cd deploy/release && CGO_ENABLED=0 go test ./... && CGO_ENABLED=0 go run . -version "$(if $(filter command line environment,$(origin VERSION)),$(VERSION))"
 
 # SQLite is C that was translated to Go, argon2 pure arithmetic: the race detector finds nothing in them and makes
 # them ten times slower. Only what has no type parameters may be left out: a generic function that both sides need
