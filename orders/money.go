@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // VND is the only fiat currency. Amounts of it are whole dong in an int64.
@@ -93,8 +93,7 @@ func (a Amount) exactInJSON() bool {
 	if err != nil {
 		return false
 	}
-	text, err := jcs.NumberToJSON(f)
-	return err == nil && text == a.String()
+	return jsontext.Float(f).String() == a.String()
 }
 
 // MaxVND is the largest fiat amount of an order, in dong.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"ledgerhook/webhook"
 )
@@ -110,8 +110,8 @@ func updatedData(eventID string, o Order, from Status, at time.Time) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("encode the notification of order %s: %w", o.ID, err)
 	}
-	data, err := jcs.Transform(raw)
-	if err != nil {
+	data := jsontext.Value(raw)
+	if err := data.Canonicalize(); err != nil {
 		return nil, fmt.Errorf("canonicalise the notification of order %s: %w", o.ID, err)
 	}
 	return data, nil

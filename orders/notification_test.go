@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"ledgerhook/webhook"
 )
@@ -50,7 +51,8 @@ func TestNotificationOfAnOrder(t *testing.T) {
 		if got != string(want) {
 			t.Errorf("data\n got %s\nwant %s", got, want)
 		}
-		if again, err := jcs.Transform(event.Data); err != nil || string(again) != string(event.Data) {
+		again := jsontext.Value(bytes.Clone(event.Data))
+		if err := again.Canonicalize(); err != nil || string(again) != string(event.Data) {
 			t.Errorf("the data is not canonical: %s, %v", again, err)
 		}
 	})

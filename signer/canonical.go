@@ -2,10 +2,13 @@ package signer
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is how deep arrays and objects of a document may be nested.
@@ -21,133 +24,116 @@ const MaxDepth = 64
 // rounded to float64 as RFC 8785 says; who must not lose digits limits them
 // before.
 func Canonical(document []byte) ([]byte, error) {
-	if isPlain(document) {
-		return bytes.Clone(document), nil
-	}
-	canonical, err := transform(document)
-	if err != nil {
-		return nil, err
-	}
-	for literal := range numbers(document) {
-		if roundedInteger(literal) {
-			return nil, malformed("must not hold an integer that a 64-bit floating-point number cannot hold exactly")
+	return transform(document, strictness{exact: true})
+}
+
+// transform is RFC 8785 for a document that passes the check. One that comes
+// out as it went in, as nearly every one that was brought into its form before,
+// holds no number that changes, and without many brackets it is not deep.
+func transform(document []byte, check strictness) ([]byte, error) {
+	canonical := jsontext.Value(bytes.Clone(document))
+	err := canonical.Canonicalize()
+	brackets := bytes.Count(document, []byte("[")) + bytes.Count(document, []byte("{"))
+	if err != nil || brackets > MaxDepth || !bytes.Equal(canonical, document) {
+		if err := check.hold(document); err != nil {
+			return nil, err
 		}
 	}
-	return canonical, nil
+	return canonical, err
 }
 
-// transform is RFC 8785 with a limit on depth; it is also the check that a
-// document is strict JSON.
-func transform(document []byte) ([]byte, error) {
-	if depth(document) > MaxDepth {
-		return nil, malformed("must not be nested deeper than 64 levels")
+// strictness is the check that a document is strict JSON with a limit on
+// depth, and with numbers within float64.
+type strictness struct {
+	exact bool // and with no integer that float64 rounds
+}
+
+// hold returns a *FieldError of reason Malformed for what is wrong with a
+// document. It repeats nothing of it, which may be a secret.
+func (s strictness) hold(document []byte) error {
+	err := json.Unmarshal(document, &s)
+	var ours *FieldError
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ours):
+		return ours
+	case errors.As(err, &syntax):
+		return malformed(fmt.Sprintf("must be strict JSON, which it is not after byte %d", syntax.ByteOffset))
 	}
-	canonical, err := jcs.Transform(document)
-	if err != nil {
-		// What follows the colon is a piece of the document, perhaps a secret.
-		what, _, _ := strings.Cut(err.Error(), ":")
-		return nil, malformed("must be strict JSON: " + strings.ToLower(what))
-	}
-	return canonical, nil
+	return malformed("must be strict JSON, not empty")
 }
 
-func malformed(detail string) *FieldError {
-	return &FieldError{Detail: detail, Reason: Malformed}
-}
-
-// depth is how deep a document opens arrays and objects. It does not judge
-// the grammar, and counts too much at most where the document has none.
-func depth(document []byte) int {
-	deepest, now := 0, 0
-	for token := range tokens(document) {
-		switch token[0] {
-		case '[', '{':
-			now++
-			deepest = max(deepest, now)
-		case ']', '}':
-			now--
-		}
-	}
-	return deepest
-}
-
-// numbers yields the number literals of a document that is known to be JSON.
-func numbers(document []byte) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for token := range tokens(document) {
-			if literal := string(token); isNumber(literal) && !yield(literal) {
-				return
+// UnmarshalJSONFrom walks through one value.
+func (s *strictness) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	for {
+		switch token, err := dec.ReadToken(); {
+		case err != nil:
+			return err
+		case dec.StackDepth() > MaxDepth:
+			return malformed("must not be nested deeper than 64 levels")
+		case token.Kind() == '0':
+			if err := s.number(token.String()); err != nil {
+				return err
 			}
 		}
-	}
-}
-
-// isNumber reports whether a token of a document that is known to be JSON is a
-// number.
-func isNumber(token string) bool {
-	return token[0] == '-' || '0' <= token[0] && token[0] <= '9'
-}
-
-// tokens cuts a document into strings, single structural characters and the
-// literals between them.
-func tokens(document []byte) func(yield func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for len(document) > 0 {
-			size := 1
-			switch document[0] {
-			case ' ', '\t', '\r', '\n':
-				document = document[1:]
-				continue
-			case '[', ']', '{', '}', ',', ':':
-			case '"':
-				size = stringSize(document)
-			default:
-				if size = bytes.IndexAny(document, " \t\r\n[]{},:\""); size < 0 {
-					size = len(document)
-				}
-			}
-			if !yield(document[:size]) {
-				return
-			}
-			document = document[size:]
+		if dec.StackDepth() == 0 {
+			return nil
 		}
 	}
 }
 
-// stringSize is the length of the JSON string that document begins with.
-func stringSize(document []byte) int {
-	for i := 1; i < len(document); i++ {
-		switch document[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(document)
-}
-
-// roundedInteger reports whether literal, a number of RFC 8259 within float64,
-// is an integer whose RFC 8785 text is another number. Such an amount or id
-// would silently change under its own signature.
-func roundedInteger(literal string) bool {
+func (s strictness) number(literal string) error {
 	if !strings.ContainsAny(literal, ".eE") && len(literal) <= 15 {
-		return false // at most 10^15 - 1, exact
+		return nil // at most 10^15 - 1, exact
 	}
+	rounded, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		return malformed("must not hold a number beyond 64-bit floating-point ones")
+	}
+	if s.exact && isRounded(literal, rounded) {
+		return malformed("must not hold an integer that a 64-bit floating-point number cannot hold exactly")
+	}
+	return nil
+}
+
+// isRounded reports whether literal is an integer whose RFC 8785 text is
+// another number. Such an amount or id would silently change under its own
+// signature.
+func isRounded(literal string, rounded float64) bool {
 	exact, ok := parseDecimal(literal)
 	if !ok || !exact.integer() {
 		return false
 	}
 	// The text of a float64 is the shortest that reads back as it, which may
 	// be another integer than the float64 itself: 295147905179352830000.
-	rounded, err := strconv.ParseFloat(literal, 64)
-	if err != nil {
-		return true
-	}
-	text, err := jcs.NumberToJSON(rounded)
-	if err != nil {
-		return true
-	}
-	shown, ok := parseDecimal(text)
+	shown, ok := parseDecimal(jsontext.Float(rounded).String())
 	return !ok || !shown.equal(exact)
 }
+
+func malformed(detail string) *FieldError {
+	return &FieldError{Detail: detail, Reason: Malformed}
+}
+
+// tokens yields the tokens of a document that is known to be strict JSON, each
+// as it is written, without commas and colons.
+func tokens(document []byte) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		dec := jsontext.NewDecoder(bytes.NewBuffer(document))
+		for kind := dec.PeekKind(); kind != 0; kind = dec.PeekKind() {
+			token := jsontext.Value{byte(kind)}
+			if bytes.ContainsAny(token, "[]{}") {
+				_, _ = dec.ReadToken()
+			} else {
+				token, _ = dec.ReadValue()
+			}
+			if !yield(string(token)) {
+				return
+			}
+		}
+	}
+}
+
+// isNumber reports whether a token is a number.
+func isNumber(token string) bool { return jsontext.Value(token).Kind() == '0' }

@@ -127,7 +127,7 @@ func CheckStandard(ctx context.Context, secrets []string, h http.Header, body []
 	case !slices.ContainsFunc(strings.Fields(h.Get(HeaderSignature)), func(token string) bool { return strings.HasPrefix(token, "v1,") }):
 		c.Found = found(foundNoToken)
 	default:
-		if canonical, err := transform(trimmed); err == nil && VerifyStandard(secrets, h, canonical, sent) == nil {
+		if canonical, err := transform(trimmed, strictness{}); err == nil && VerifyStandard(secrets, h, canonical, sent) == nil {
 			if c.Found = rewritten(ctx, trimmed, canonical); ctx.Err() != nil {
 				return Check{Err: ctx.Err()}
 			}
@@ -140,7 +140,7 @@ func CheckStandard(ctx context.Context, secrets []string, h http.Header, body []
 // was sent. It goes over the parts of each a fixed number of times, and stops
 // when ctx does.
 func rewritten(ctx context.Context, body, sent []byte) Finding {
-	here, there := texts(ctx, body), texts(ctx, sent)
+	here, there := slices.Collect(until(ctx, tokens(body))), slices.Collect(until(ctx, tokens(sent)))
 	if slices.Equal(here, there) {
 		return found(foundAddedBlanks)
 	}
@@ -159,18 +159,10 @@ func rewritten(ctx context.Context, body, sent []byte) Finding {
 	if same {
 		return found(foundOtherOrder)
 	}
-	if canonical, err := transform([]byte(number)); err == nil {
+	if canonical, err := transform([]byte(number), strictness{}); err == nil {
 		return found(foundOtherNumber, string(canonical), number)
 	}
 	return found(foundOtherEscape)
-}
-
-// texts are the tokens of a document as texts, those before the end of ctx.
-func texts(ctx context.Context, document []byte) (parts []string) {
-	for token := range until(ctx, tokens(document)) {
-		parts = append(parts, string(token))
-	}
-	return parts
 }
 
 // until is all until ctx ends. It asks once in 256 steps.

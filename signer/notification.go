@@ -2,10 +2,13 @@ package signer
 
 import (
 	"crypto/rsa"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Notification is what a webhook tells, before it is signed.
@@ -24,69 +27,68 @@ type Notification struct {
 // notification and signature always give the same bytes. Data is refused as
 // Canonical refuses it.
 func (n Notification) Body(rsaSignature string) ([]byte, error) {
-	data, err := Canonical(n.Data)
-	inside := 0
-	if err == nil {
-		inside, err = signatureAt(data)
-	}
+	body, err := n.body(rsaSignature)
 	if err != nil {
 		return nil, fmt.Errorf("compose the body of a %s: %w", n.WebhookType, err)
 	}
-	loose, err := json.Marshal(map[string]any{"success": n.Success, "webhookType": n.WebhookType})
+	return body, nil
+}
+
+func (n Notification) body(rsaSignature string) ([]byte, error) {
+	data, err := Canonical(n.Data)
 	if err != nil {
-		return nil, fmt.Errorf("write the body of a %s: %w", n.WebhookType, err)
+		return nil, err
 	}
-	rest, err := Canonical(loose)
-	if err != nil {
-		return nil, fmt.Errorf("write the body of a %s: %w", n.WebhookType, err)
+	var place signaturePlace
+	if err := json.Unmarshal(data, &place); err != nil {
+		return nil, err
 	}
-	beside := ""
+	inside, beside := "", ""
 	switch member := `"signature":"` + rsaSignature + `"`; {
 	case rsaSignature == "":
 	case n.TopLevelSignature:
-		beside = member + ","
-	case len(data) == len("{}"):
-		data = []byte("{" + member + "}")
-	case inside == len(data)-1: // behind the last member
-		data = slices.Concat(data[:inside], []byte(","+member), data[inside:])
+		beside = "," + member
+	case place > 1:
+		inside = "," + member
+	case len(data) > len("{}"):
+		inside = member + ","
 	default:
-		data = slices.Concat(data[:inside], []byte(member+","), data[inside:])
+		inside = member
 	}
-	return slices.Concat([]byte(`{"data":`), data, []byte(","+beside), rest[1:]), nil
+	body := slices.Concat([]byte(`{"data":`), data[:place], []byte(inside), data[place:], []byte(beside),
+		[]byte(`,"success":`+strconv.FormatBool(n.Success)+`,"webhookType":`))
+	body, err = jsontext.AppendQuote(body, n.WebhookType)
+	return append(body, '}'), err
 }
 
-// signatureAt is where a member "signature" belongs in an object in RFC 8785
-// form: before the first member of a greater name, or before its end. Names
-// are compared as they are written, which for one of small letters gives the
-// order of their UTF-16 code units.
-func signatureAt(object []byte) (int, error) {
-	if len(object) < len("{}") || object[0] != '{' || object[len(object)-1] != '}' {
-		return 0, errors.New("the data is no JSON object")
+// signaturePlace is where a member "signature" belongs in an object in RFC
+// 8785 form: behind the last member of a lesser name, which are in order.
+type signaturePlace int
+
+// UnmarshalJSONFrom reads the names of the object.
+func (p *signaturePlace) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
+		return errors.New("the data is no JSON object")
 	}
-	depth, at, name := 0, 0, false
-	for token := range tokens(object) {
-		switch token[0] {
-		case '{', '[':
-			depth++
-			name = depth == 1
-		case '}', ']':
-			depth--
-		case ',':
-			name = depth == 1
-		default:
-			if name {
-				switch written := string(token[1 : len(token)-1]); {
-				case written == "signature":
-					return 0, errors.New("the data already holds a signature")
-				case written > "signature":
-					return at, nil
-				}
-			}
-			name = false
+	*p = 1
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		lesser := name.String() < "signature"
+		switch {
+		case err != nil:
+			return err
+		case name.String() == "signature":
+			return errors.New("the data already holds a signature")
 		}
-		at += len(token)
+		if err := dec.SkipValue(); err != nil {
+			return err
+		}
+		if lesser {
+			*p = signaturePlace(dec.InputOffset())
+		}
 	}
-	return len(object) - 1, nil
+	_, err := dec.ReadToken()
+	return err
 }
 
 // VerifyNotification checks the RSA signature of a notification's body, as
@@ -102,7 +104,7 @@ func VerifyNotification(public *rsa.PublicKey, body []byte) error {
 }
 
 func signedData(body []byte) (text []byte, signature string, err error) {
-	if _, err := transform(body); err != nil {
+	if err := (strictness{}).hold(body); err != nil {
 		return nil, "", err
 	}
 	outer, err := members(body)
@@ -134,8 +136,8 @@ func signedData(body []byte) (text []byte, signature string, err error) {
 
 // members cuts a JSON object into its members, each as it was written. The
 // object is known to be strict JSON.
-func members(object []byte) (map[string]json.RawMessage, error) {
-	var m map[string]json.RawMessage
+func members(object []byte) (map[string]jsontext.Value, error) {
+	var m map[string]jsontext.Value
 	if err := json.Unmarshal(object, &m); err != nil || m == nil {
 		return nil, &FieldError{Detail: "must be a JSON object", Reason: Malformed}
 	}

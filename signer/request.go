@@ -1,13 +1,14 @@
 package signer
 
 import (
-	"bytes"
 	"crypto/rsa"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Request is what a partner's request says. Texts are exactly as sent; those
@@ -84,17 +85,17 @@ func readRequest(op Operation, body []byte, signed bool) (Request, error) {
 
 // readBody returns the members of a body that are not null, those of
 // extendInfo under their full names.
-func readBody(body []byte) (map[string]json.RawMessage, error) {
-	if _, err := transform(body); err != nil {
+func readBody(body []byte) (map[string]jsontext.Value, error) {
+	if err := (strictness{}).hold(body); err != nil {
 		return nil, err
 	}
-	sent := make(map[string]json.RawMessage)
+	sent := make(map[string]jsontext.Value)
 	outer, err := members(body)
 	if err != nil {
 		return nil, err
 	}
 	const nested = "extendInfo"
-	var inner map[string]json.RawMessage
+	var inner map[string]jsontext.Value
 	if err := json.Unmarshal(outer[nested], &inner); err != nil && outer[nested] != nil {
 		return nil, &FieldError{Field: nested, Detail: "must be an object"}
 	}
@@ -111,11 +112,11 @@ func readBody(body []byte) (map[string]json.RawMessage, error) {
 	return sent, nil
 }
 
-func isNull(value json.RawMessage) bool { return bytes.Equal(value, []byte("null")) }
+func isNull(value jsontext.Value) bool { return value.Kind() == 'n' }
 
 // read takes m out of sent. Several spellings must agree, so that no one can
 // sign one and have the other processed.
-func (r *Request) read(m requestMember, sent map[string]json.RawMessage) error {
+func (r *Request) read(m requestMember, sent map[string]jsontext.Value) error {
 	first := ""
 	for _, name := range m.names {
 		raw, found := sent[name]
@@ -141,7 +142,7 @@ func (r *Request) read(m requestMember, sent map[string]json.RawMessage) error {
 }
 
 // check judges the text that read took.
-func (m requestMember) check(text string, sent map[string]json.RawMessage) error {
+func (m requestMember) check(text string, sent map[string]jsontext.Value) error {
 	name := m.names[0]
 	for _, other := range m.names {
 		if _, found := sent[other]; found {
@@ -158,7 +159,7 @@ func (m requestMember) check(text string, sent map[string]json.RawMessage) error
 	return nil
 }
 
-func readNumber(name string, sent map[string]json.RawMessage) (Number, error) {
+func readNumber(name string, sent map[string]jsontext.Value) (Number, error) {
 	raw, found := sent[name]
 	if !found {
 		return Number{}, &FieldError{Field: name, Detail: "is required", Reason: Missing}

@@ -2,15 +2,16 @@ package signer
 
 import (
 	"crypto/rsa"
-	"encoding/json"
 	"fmt"
+
+	"github.com/go-json-experiment/json"
 )
 
 // ReadResponse returns the text that the gateway signs in a response to op and
 // the signature beside it: numbers count as the very characters of body. An
 // error says what body lacks, or that the response to op is not signed.
 func ReadResponse(op Operation, body []byte, secretKey string) (text, signature string, err error) {
-	if _, err := transform(body); err != nil {
+	if err := (strictness{}).hold(body); err != nil {
 		return "", "", err
 	}
 	m, err := members(body)
