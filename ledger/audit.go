@@ -26,7 +26,7 @@ func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
 // audited runs do and writes what was done in the same transaction: neither
 // stands without the other, whoever hangs up.
 func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(querier) error) error {
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, CommitTimeout)
 	defer cancel()
 	return l.db.inTx(ctx, func(tx querier) error {
 		if err := do(tx); err != nil {
@@ -92,10 +92,6 @@ func appendAudit(ctx context.Context, q querier, entries []partners.AuditEntry, 
 	return moveHead(ctx, q, seq, hash)
 }
 
-// storable is s as both databases keep a text: valid UTF-8 without NUL.
-func storable(s string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
-}
 
 // lockHead locks the head of the chain and returns the newest entry's number
 // and hash.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/webhook"
@@ -40,31 +39,4 @@ func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []we
 		next = found[f.Limit-1].ID
 	}
 	return found, next, err
-}
-
-// before is the id that a page must stay below: its cursor, or the first id of
-// the time until, or one that no id reaches.
-func before(cursor string, until time.Time, prefix string) string {
-	bound := prefix + "~"
-	if !until.IsZero() {
-		bound = webhook.TimeBound(prefix, until)
-	}
-	if cursor != "" {
-		bound = min(bound, cursor)
-	}
-	return bound
-}
-
-// since adds a lower bound of ids by time.
-func (t *statement) since(column, prefix string, at time.Time) {
-	if !at.IsZero() {
-		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at))
-	}
-}
-
-// equal adds a condition unless value is empty.
-func (t *statement) equal(column, value string) {
-	if value != "" {
-		t.add(" AND "+column+" = ?", value)
-	}
 }

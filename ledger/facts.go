@@ -36,8 +36,6 @@ func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.Sta
 	}
 }
 
-const hourMicros = 3600_000_000
-
 // storeFacts adds the batch's facts to the rollups, of each partner and of all.
 func (b *batch) storeFacts(ctx context.Context) error {
 	if len(b.facts) == 0 {

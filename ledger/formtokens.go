@@ -32,7 +32,7 @@ func (l *Ledger) OnceForm(ctx context.Context, token string, do func() (result s
 		return result, true, err
 	}
 	result, err = do()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CommitTimeout)
 	defer cancel()
 	if err != nil {
 		_, forget := l.happened(ctx, "DELETE FROM form_tokens WHERE hash = $1", hash)

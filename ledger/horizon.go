@@ -19,6 +19,9 @@ const (
 	// nearby is how far back the newest rows are looked for first.
 	nearby = 48 * time.Hour
 
+	// FaultsFor is for how long a fault of the gateway keeps a delivery in sight.
+	FaultsFor = 5 * time.Minute
+
 	horizonFor  = time.Minute
 	horizonLess = time.Hour // more than a transaction takes and clocks differ by
 )
@@ -34,7 +37,7 @@ type horizon struct {
 
 // oldestOpen returns an id that no open delivery is older than: none that is
 // unfinished, or whose newest attempt failed by a fault of the gateway within
-// InternalWithin. It is empty where days cost nothing.
+// FaultsFor. It is empty where days cost nothing.
 func (db *DB) oldestOpen(ctx context.Context) (id string, err error) {
 	if db.Embedded() {
 		return "", nil
@@ -51,7 +54,7 @@ func (db *DB) oldestOpen(ctx context.Context) (id string, err error) {
 	err = db.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE queued_at > 0), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
-		bound, micros(now.Add(-InternalWithin))).Scan(&waiting, &active, &faulty)
+		bound, micros(now.Add(-FaultsFor))).Scan(&waiting, &active, &faulty)
 	if err != nil {
 		return "", fmt.Errorf("find the oldest open delivery: %w", err)
 	}

@@ -7,6 +7,20 @@ import (
 	"ledgerhook/webhook"
 )
 
+// lookAhead is how far before its time a delivery may be admitted; the queue
+// holds it back until then.
+const lookAhead = time.Second
+
+// The lanes in which deliveries wait for a window, in order of admission.
+const (
+	laneFirst  = 0
+	laneRetry  = 1
+	laneReplay = 2
+	// laneBlocked holds deliveries behind an unfinished one of their subject;
+	// its end moves the next one to laneFirst.
+	laneBlocked = 3
+)
+
 // Lane is a part of an endpoint's backlog, of which the first Limit are wanted.
 type Lane struct {
 	EndpointID string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"ledgerhook/delivery"
@@ -239,7 +238,7 @@ func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attemp
 		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), micros(a.StartedAt), a.Phases.DNS.Microseconds(),
 			a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(), a.Phases.FirstByte.Microseconds(), a.Phases.Total.Microseconds(),
 			a.PeerIP, a.TLSVersion, micros(a.TLSNotAfter), headerBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
-			string(a.ErrorClass), cleanText(a.ErrorDetail), headerBytes(a.ResponseHeaders), bytesOrEmpty(a.ResponseBody), a.Truncated,
+			string(a.ErrorClass), storable(a.ErrorDetail), headerBytes(a.ResponseHeaders), bytesOrEmpty(a.ResponseBody), a.Truncated,
 			a.KeyID, a.Worker, micros(a.NextAt), a.NextReason, a.HeadersCut}
 	})
 	return b.later(ctx, t)
@@ -267,17 +266,4 @@ func (c headerColumn) Scan(v any) error {
 		return errors.New("headers are damaged")
 	}
 	return nil
-}
-
-// cleanText makes s fit for a text column: PostgreSQL takes neither NUL nor
-// broken UTF-8.
-func cleanText(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-func bytesOrEmpty(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }

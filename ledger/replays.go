@@ -27,7 +27,7 @@ func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay, by ...partn
 // StartReplayIn is StartReplay for somebody who may replay what the scope
 // holds, whatever the filter says. A partner's replay is seen in its scope.
 func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, by ...partners.AuditEntry) (made delivery.Replay, err error) {
-	if r.Filter, err = s.confine(r.Filter); err != nil {
+	if r.Filter, err = confine(s, r.Filter); err != nil {
 		return r, err
 	}
 	filter, err := json.Marshal(r.Filter)

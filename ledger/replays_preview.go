@@ -35,7 +35,7 @@ func (l *Ledger) PreviewReplay(ctx context.Context, f delivery.Filter) (p delive
 
 // PreviewReplayIn is PreviewReplay of what the scope holds.
 func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter) (p delivery.ReplayPreview, err error) {
-	if f, err = s.confine(f); err != nil {
+	if f, err = confine(s, f); err != nil {
 		return p, err
 	}
 	for _, part := range []func(context.Context, delivery.Filter, *delivery.ReplayPreview) error{

@@ -31,13 +31,16 @@ var startParameters = map[string]string{
 	"client_encoding": "UTF8", "datestyle": "ISO, YMD", "timezone": "UTC", "standard_conforming_strings": "on",
 }
 
+// CommitTimeout bounds a transaction, whoever waits for it.
+const CommitTimeout = 10 * time.Second
+
 // The limits of a transaction, which travel with its BEGIN and cost no round
 // trip. A process that is frozen or cut off in the middle of one holds what it
 // has locked no longer than idleLimit, as long as a worker's lease: then the
 // server breaks the transaction off.
 const (
 	idleLimit      = "5s"
-	statementLimit = "10s" // commitTimeout
+	statementLimit = "10s" // CommitTimeout
 	lockLimit      = "8s"  // more than idleLimit: who waits for a frozen process gets the lock
 
 	begin  = "BEGIN ISOLATION LEVEL READ COMMITTED"

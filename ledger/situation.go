@@ -16,7 +16,7 @@ const (
 	// a success between them, for it to count as failing.
 	FailingAfter = time.Minute
 	// InternalWithin is how far back InternalErrors are counted.
-	InternalWithin = 5 * time.Minute
+	InternalWithin = FaultsFor
 	// QuietAfter is how long no event must have come for it to be asked how many
 	// are usual.
 	QuietAfter = 5 * time.Minute

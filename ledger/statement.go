@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ledgerhook/webhook"
 )
 
 // querier is a transaction or a pool.
@@ -297,75 +299,24 @@ func each(found interface {
 	return found.Err()
 }
 
-// micros is how the ledger writes a time; the zero time is 0.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
+// since adds a lower bound of ids by time.
+func (t *statement) since(column, prefix string, at time.Time) {
+	if !at.IsZero() {
+		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at))
 	}
-	return t.UnixMicro()
 }
 
-// fromMicros is the inverse of micros.
-func fromMicros(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
+// equal adds a condition unless value is empty.
+func (t *statement) equal(column, value string) {
+	if value != "" {
+		t.add(" AND "+column+" = ?", value)
 	}
-	return time.UnixMicro(us).UTC()
 }
 
-// timeColumn scans a time; NULL and 0 are the zero time.
-type timeColumn struct{ t *time.Time }
-
-func (c timeColumn) Scan(v any) error {
-	switch v := v.(type) {
-	case nil:
-		*c.t = time.Time{}
-	case int64:
-		*c.t = fromMicros(v)
-	default:
-		return fmt.Errorf("a time cannot be read from %T", v)
+// within adds the condition that column, a partner's code, is in scope.
+func (t *statement) within(s Scope, column string) *statement {
+	if s.All() {
+		return t
 	}
-	return nil
-}
-
-// listColumn scans a comma-separated list of words.
-type listColumn[T ~string] struct{ words *[]T }
-
-func (c listColumn[T]) Scan(v any) error {
-	s, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("a list cannot be read from %T", v)
-	}
-	*c.words = nil
-	if s == "" {
-		return nil
-	}
-	for word := range strings.SplitSeq(s, ",") {
-		*c.words = append(*c.words, T(word))
-	}
-	return nil
-}
-
-// joinList is how the ledger writes a list of words.
-func joinList[T ~string](words []T) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(string(w))
-	}
-	return b.String()
-}
-
-// microsColumn scans a duration.
-type microsColumn struct{ d *time.Duration }
-
-func (c microsColumn) Scan(v any) error {
-	us, ok := v.(int64)
-	if !ok {
-		return fmt.Errorf("a duration cannot be read from %T", v)
-	}
-	*c.d = time.Duration(us) * time.Microsecond
-	return nil
+	return t.add(" AND "+column+" = ? AND "+column+" <> ''", s.Partner())
 }

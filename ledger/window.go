@@ -10,20 +10,6 @@ import (
 	"ledgerhook/webhook"
 )
 
-// lookAhead is how far before its time a delivery may be admitted; the queue
-// holds it back until then.
-const lookAhead = time.Second
-
-// The lanes in which deliveries wait for a window, in order of admission.
-const (
-	laneFirst  = 0
-	laneRetry  = 1
-	laneReplay = 2
-	// laneBlocked holds deliveries behind an unfinished one of their subject;
-	// its end moves the next one to laneFirst.
-	laneBlocked = 3
-)
-
 // fairShare: every so many admissions the oldest due retry or replay goes
 // before first attempts, so that neither starves.
 const fairShare = 4

@@ -20,8 +20,6 @@ import (
 const (
 	// maxBatch is how many operations one transaction takes at most.
 	maxBatch = 128
-	// commitTimeout bounds a batch, whoever waits for it.
-	commitTimeout = 10 * time.Second
 	// alterLimit bounds one alteration, which its neighbours in the batch wait
 	// for. What changes many rows does so in steps far below it.
 	alterLimit = 2 * time.Second
@@ -267,7 +265,7 @@ func lost(err error) bool {
 // transact runs ops in one transaction of their own, then tells what it made
 // and hands the tickets on.
 func (w *writer) transact(ops []*operation) error {
-	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), CommitTimeout)
 	defer cancel()
 	now := time.Now()
 	defer since(w.took, now)

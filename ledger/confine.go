@@ -1,0 +1,18 @@
+package ledger
+
+import (
+	"ledgerhook/delivery"
+	"ledgerhook/webhook"
+)
+
+// confine puts the scope's partner into f, whose own one must be that or none.
+func confine(s Scope, f delivery.Filter) (delivery.Filter, error) {
+	if s.All() {
+		return f, nil
+	}
+	if s.Partner() == "" || f.PartnerCode != "" && f.PartnerCode != s.Partner() {
+		return f, webhook.NotFound("partner", f.PartnerCode)
+	}
+	f.PartnerCode = s.Partner()
+	return f, nil
+}
