@@ -24,6 +24,7 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
@@ -51,7 +52,7 @@ type App struct {
 
 	token    string
 	box      *signer.Box
-	db       *ledger.DB
+	db       *database.DB
 	ledger   *ledger.Ledger
 	queue    *queue.Queue
 	tracer   trace.Tracer // nil: nobody asks for spans
@@ -67,7 +68,7 @@ type App struct {
 	deliveryMetrics *delivery.Metrics
 	webMetrics      *web.Metrics
 	ingestMetrics   *ingest.Metrics
-	databaseMetrics *ledger.DBMetrics
+	databaseMetrics *database.Metrics
 	ledgerMetrics   *ledger.Metrics
 	orderMetrics    *orderMetrics
 	mail            *prometheus.CounterVec // by result
@@ -179,7 +180,7 @@ func (a *App) openLedger(ctx context.Context) error {
 	if err := prepareSchema(ctx, at); err != nil {
 		return a.adviseLedger(err)
 	}
-	db, err := ledger.OpenDB(ctx, at)
+	db, err := database.Open(ctx, at)
 	if err != nil {
 		return a.adviseLedger(err)
 	}
@@ -203,7 +204,7 @@ func (a *App) openLedger(ctx context.Context) error {
 func (a *App) adviseLedger(err error) error {
 	var away *webhook.Error
 	switch {
-	case errors.Is(err, ledger.ErrInUse):
+	case errors.Is(err, database.ErrInUse):
 		return fmt.Errorf("%w; stop that process or set another LEDGERHOOK_DATA_DIR", err)
 	case !errors.As(err, &away) || away.Kind != webhook.KindUnavailable:
 		return err // says it itself
@@ -215,9 +216,9 @@ func (a *App) adviseLedger(err error) error {
 
 // prepareSchema migrates a database that is this process's own, or blank. One
 // that others use is migrated by the command "migrate" only.
-func prepareSchema(ctx context.Context, o ledger.DBOptions) error {
+func prepareSchema(ctx context.Context, o database.Options) error {
 	if o.DatabaseURL != "" {
-		blank, err := ledger.Blank(ctx, o)
+		blank, err := database.Blank(ctx, o)
 		if err != nil || !blank {
 			return err
 		}
@@ -226,8 +227,8 @@ func prepareSchema(ctx context.Context, o ledger.DBOptions) error {
 	return err
 }
 
-func databaseOptions(cfg config.Config, log *slog.Logger) ledger.DBOptions {
-	return ledger.DBOptions{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log}
+func databaseOptions(cfg config.Config, log *slog.Logger) database.Options {
+	return database.Options{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log}
 }
 
 // openListeners takes the ports: the internal one, and the public one for

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/config"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/web"
 )
@@ -41,7 +41,7 @@ func TestAWrongClockIsAWarningOfReadyz(t *testing.T) {
 	}
 	behind := b.Behind(t, "2 minutes")
 	a.ledger, a.db = behind.Ledger, behind.DB
-	if err := a.retain(t.Context()); !errors.Is(err, ledger.ErrClock) {
+	if err := a.retain(t.Context()); !errors.Is(err, database.ErrClock) {
 		t.Errorf("with a wrong clock: %v", err)
 	}
 	if text := says(); !strings.Contains(text, "nothing is ended or deleted by time") || !strings.Contains(text, "nothing past retention is deleted") || !strings.Contains(text, "2m0s ahead") || !strings.Contains(text, `"status":"warning"`) {

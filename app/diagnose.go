@@ -16,6 +16,7 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -61,8 +62,8 @@ func (d *diagnosis) ledger(ctx context.Context) {
 			return
 		}
 	}
-	db, err := ledger.OpenDB(ctx, databaseOptions(d.cfg, slog.New(slog.DiscardHandler)))
-	if errors.Is(err, ledger.ErrInUse) {
+	db, err := database.Open(ctx, databaseOptions(d.cfg, slog.New(slog.DiscardHandler)))
+	if errors.Is(err, database.ErrInUse) {
 		d.add("ledger", nil, err.Error()+" (a running server; its /readyz says more)")
 		return
 	}
@@ -84,7 +85,7 @@ func (d *diagnosis) ledger(ctx context.Context) {
 }
 
 // keys looks at the master key that a server would have, without making one.
-func (d *diagnosis) keys(ctx context.Context, db *ledger.DB) {
+func (d *diagnosis) keys(ctx context.Context, db *database.DB) {
 	key, err := findMasterKey(d.cfg)
 	if err == nil && d.cfg.Token == "" { // a server reads it too
 		_, err = shownSecret(d.cfg.DataDir, tokenFile, rand.Text)

@@ -14,6 +14,7 @@ import (
 	"ledgerhook/config"
 	"ledgerhook/delivery/queue/queuetest"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/signer"
 )
@@ -55,7 +56,7 @@ func TestTheDoctorChangesNothing(t *testing.T) {
 
 // keep starts the ledger with the master key of one repeated byte, as the
 // first server does.
-func keep(t *testing.T, o ledger.DBOptions, key byte) {
+func keep(t *testing.T, o database.Options, key byte) {
 	t.Helper()
 	box, err := signer.NewBox(bytes.Repeat([]byte{key}, signer.MasterKeySize))
 	if err != nil {

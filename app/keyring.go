@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/signer"
 )
 
@@ -17,7 +17,7 @@ const signingKeyBits = 2048
 
 // keyring holds the gateway's signing keys, opened once.
 type keyring struct {
-	db     *ledger.DB
+	db     *database.DB
 	box    *signer.Box
 	active *signer.Key
 
@@ -38,7 +38,7 @@ func (a *App) openKeys(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("make the signing key: %w", err)
 		}
-		err = a.db.AddSigningKey(ctx, ledger.SigningKey{ID: key.ID(), PublicPEM: key.PublicPEM(),
+		err = a.db.AddSigningKey(ctx, database.SigningKey{ID: key.ID(), PublicPEM: key.PublicPEM(),
 			Sealed: a.box.Seal(sealPurpose(key.ID()), key.PrivatePEM()), CreatedAt: time.Now()})
 		if err != nil {
 			return fmt.Errorf("store the signing key: %w", err)

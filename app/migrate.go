@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/config"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 )
 
 // MigrationStatus is one step of the ledger's schema.
@@ -31,7 +32,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (string, 
 
 // MigrateStatus lists the steps of the schema and when each was applied.
 func MigrateStatus(ctx context.Context, cfg config.Config) ([]MigrationStatus, error) {
-	steps, err := ledger.Migrations(ctx, databaseOptions(cfg, slog.New(slog.DiscardHandler)))
+	steps, err := database.Migrations(ctx, databaseOptions(cfg, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}

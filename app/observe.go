@@ -16,6 +16,7 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/web"
 )
 
@@ -29,7 +30,7 @@ func (a *App) startMetrics(context.Context) error {
 	a.deliveryMetrics.ShowPartners(a.config.ShowsPartner)
 	a.webMetrics = web.NewMetrics(a.registry)
 	a.ingestMetrics = ingest.NewMetrics(a.registry)
-	a.databaseMetrics, a.ledgerMetrics = ledger.NewDBMetrics(a.registry), ledger.NewMetrics(a.registry)
+	a.databaseMetrics, a.ledgerMetrics = database.NewMetrics(a.registry), ledger.NewMetrics(a.registry)
 	a.orderMetrics, a.mail = newOrderMetrics(a.registry), newMailMetric(a.registry)
 	return nil
 }

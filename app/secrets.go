@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"ledgerhook/config"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/signer"
 )
 
@@ -78,10 +78,10 @@ func findMasterKey(cfg config.Config) (found masterKey, err error) {
 
 // check returns a one-line error unless l was encrypted with the key; kept is
 // false for a new ledger, which any key fits.
-func (k masterKey) check(ctx context.Context, db *ledger.DB) (kept bool, err error) {
+func (k masterKey) check(ctx context.Context, db *database.DB) (kept bool, err error) {
 	kept, err = db.CheckMasterKey(ctx, k.box)
 	switch {
-	case !errors.Is(err, ledger.ErrOtherMasterKey):
+	case !errors.Is(err, database.ErrOtherMasterKey):
 		return kept, err
 	case k.made != "":
 		return kept, fmt.Errorf("%s is missing and LEDGERHOOK_MASTER_KEY is not set: restore the file, or set the key, that this database was encrypted with", k.file)

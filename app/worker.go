@@ -14,7 +14,7 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/delivery/sender"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -135,7 +135,7 @@ func (a *App) every(ctx context.Context, interval time.Duration, what string, do
 			return
 		case <-tick.C:
 			err := do(ctx)
-			wrong := errors.Is(err, ledger.ErrClock)
+			wrong := errors.Is(err, database.ErrClock)
 			if err != nil && ctx.Err() == nil && !(wrong && told) {
 				a.log.Warn("a recurring task failed", "task", what, "error", err)
 			}
@@ -182,7 +182,7 @@ func newRetentionMetric(reg prometheus.Registerer) prometheus.Gauge {
 // watchClock warns while nothing is ended or deleted by time.
 func (a *App) watchClock() {
 	a.health.AddWarning("clock", func(ctx context.Context) error {
-		if _, err := a.db.Now(ctx); errors.Is(err, ledger.ErrClock) {
+		if _, err := a.db.Now(ctx); errors.Is(err, database.ErrClock) {
 			return fmt.Errorf("nothing is ended or deleted by time until it is set: %w", err)
 		}
 		return nil // what else is wrong the check of the ledger says

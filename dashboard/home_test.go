@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 )
@@ -39,7 +40,7 @@ func TestWithoutALedgerTheFirstPageShowsDashesAndNoZero(t *testing.T) {
 	s := newStage(t)
 	c := s.SignIn(t, "", partners.RoleViewer)
 	ask(t, c, "GET", s.ops.URL+"/ops/system", nil) // who this is stays known for a while
-	options := ledger.DBOptions{DataDir: t.TempDir(), Log: s.Log}
+	options := database.Options{DataDir: t.TempDir(), Log: s.Log}
 	if _, err := ledger.Migrate(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 )
@@ -23,7 +23,7 @@ import (
 func TestWhileItsDatabaseStandsStillEveryPageAnswersInTime(t *testing.T) {
 	t.Parallel()
 	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
-	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
+	b := &ledgertest.Bench{At: database.Options{DatabaseURL: address}}
 	b.Reopen(t)
 	t.Cleanup(func() { _ = b.Close() })
 	s := stageOn(t, b)

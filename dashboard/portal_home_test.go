@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -79,7 +78,7 @@ func TestTheFirstPageLeadsToAFirstNotification(t *testing.T) {
 		if page := mallory.want(200, "GET", "/portal", nil, "1 of 5 steps done"); strings.Contains(page.text, "topup_") || strings.Contains(page.text, endpoint.ID) {
 			t.Error("another partner's things are on the page")
 		}
-		if oldest, err := h.OldestWaiting(t.Context(), ledger.Only("globex")); err != nil || !oldest.IsZero() {
+		if oldest, err := h.OldestWaiting(t.Context(), partners.Only("globex")); err != nil || !oldest.IsZero() {
 			t.Errorf("globex has waited since %v, %v", oldest, err)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/ingest"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 )
 
@@ -25,7 +25,7 @@ func unavailable(t *testing.T, what string, got answer) {
 func wired(t *testing.T) (w *ledgertest.Wire, a *api, endpoint, eventID, deliveryID, secret string) {
 	t.Helper()
 	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
-	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
+	b := &ledgertest.Bench{At: database.Options{DatabaseURL: address}}
 	b.Reopen(t)
 	t.Cleanup(func() { _ = b.Close() })
 	a = serve(t, b.Ledger, b)

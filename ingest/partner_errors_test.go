@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -223,7 +223,7 @@ func TestADatabaseThatStandsStillIsMaintenanceInTime(t *testing.T) {
 func newWiredGate(t *testing.T) (*gate, *ledgertest.Wire) {
 	t.Helper()
 	w, address := ledgertest.NewWire(t, ledgertest.Borrowed(t))
-	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
+	b := &ledgertest.Bench{At: database.Options{DatabaseURL: address}}
 	b.Reopen(t)
 	t.Cleanup(func() { _ = b.Close() })
 	return newGate(t, b), w

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -27,7 +28,7 @@ var signerOperations = map[string]signer.Operation{
 // and none that acme signed is taken for a forgery.
 func FuzzPartnerRequests(f *testing.F) {
 	var gates []*gate
-	for _, o := range []ledger.DBOptions{{DataDir: f.TempDir()}, {DatabaseURL: ledgertest.Borrowed(f)}} {
+	for _, o := range []database.Options{{DataDir: f.TempDir()}, {DatabaseURL: ledgertest.Borrowed(f)}} {
 		if _, err := ledger.Migrate(f.Context(), o); err != nil {
 			f.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -143,13 +144,13 @@ type receiver struct {
 // readReceivers reads partners and their endpoints.
 func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*receiver, error) {
 	receivers := map[string]*receiver{}
-	t := b.statement().add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
+	t := b.statement().Add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
 		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0
 		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE `)
-	err := in(t, "p.code", codes).add(" ORDER BY p.code, e.id").query(ctx, b.tx, func(rows row) error {
+	err := database.In(t, "p.code", codes).Add(" ORDER BY p.code, e.id").Query(ctx, b.tx, func(rows database.Row) error {
 		var settings []byte
 		var e webhook.Endpoint
-		if err := rows.Scan(&e.PartnerCode, &settings, &e.ID, listColumn[webhook.Type]{&e.Types}, &e.Window.Ordered, &e.Window.Adopting); err != nil {
+		if err := rows.Scan(&e.PartnerCode, &settings, &e.ID, database.List(&e.Types), &e.Window.Ordered, &e.Window.Adopting); err != nil {
 			return err
 		}
 		code := e.PartnerCode
@@ -172,13 +173,13 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 // batch's events are stored: else these would come to it after later ones. Who
 // is held is known at the next statement that is not put off.
 func (b *batch) holdHomeless(ctx context.Context, codes []string) (held map[string]bool, err error) {
-	if b.ledger.db.forStay == "" {
+	if b.ledger.db.ForStay == "" {
 		return nil, nil
 	}
 	held = map[string]bool{}
-	t := in(b.statement().add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
-		add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.db.forStay + " OF p")
-	return held, b.laterRead(ctx, t, func(rows row) error {
+	t := database.In(b.statement().Add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
+		Add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.db.ForStay + " OF p")
+	return held, b.laterRead(ctx, t, func(rows database.Row) error {
 		var code string
 		err := rows.Scan(&code)
 		held[code] = true
@@ -273,12 +274,12 @@ func (b *batch) insertKeys(ctx context.Context, ops []*operation, have map[partn
 	if len(keys) == 0 {
 		return nil
 	}
-	t := b.statement().add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
-	t.values(len(keys), func(i int) []any {
+	t := b.statement().Add("INSERT INTO idempotency_keys (partner_code, key, event_id, digest, created_at) ")
+	t.Values(len(keys), func(i int) []any {
 		a := first[keys[i]]
-		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, micros(b.now)}
+		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, database.Micros(b.now)}
 	})
-	return b.laterRead(ctx, t.add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(rows row) error {
+	return b.laterRead(ctx, t.Add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(rows database.Row) error {
 		var k partnerCodeAndKey
 		if err := rows.Scan(&k.partner, &k.key); err != nil {
 			return err
@@ -303,9 +304,9 @@ func (b *batch) returnKeys(ctx context.Context, have map[partnerCodeAndKey]*used
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(returned), compareKeys)
-	t := b.statement().add("DELETE FROM idempotency_keys WHERE (partner_code, key) IN (")
-	t.values(len(keys), func(i int) []any { return []any{keys[i].partner, keys[i].key} })
-	if err := b.later(ctx, t.add(")")); err != nil {
+	t := b.statement().Add("DELETE FROM idempotency_keys WHERE (partner_code, key) IN (")
+	t.Values(len(keys), func(i int) []any { return []any{keys[i].partner, keys[i].key} })
+	if err := b.later(ctx, t.Add(")")); err != nil {
 		return err
 	}
 	same := slices.DeleteFunc(b.live(), func(op *operation) bool { return !returned[op.append.key()] })
@@ -328,8 +329,8 @@ func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKe
 		}
 	}
 	if len(known) > 0 {
-		t := b.statement().add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
-		err := t.values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).add(")").query(ctx, b.tx, func(rows row) error {
+		t := b.statement().Add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
+		err := t.Values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).Add(")").Query(ctx, b.tx, func(rows database.Row) error {
 			var k partnerCodeAndKey
 			s := &usedKey{}
 			err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
@@ -379,9 +380,9 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	// One statement makes what is new, with its first status, and locks and
 	// reads what is known.
 	have, stored := map[object]latest{}, map[object]latest{}
-	t := b.putObjects(first).add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
+	t := b.putObjects(first).Add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
 		RETURNING partner_code, webhook_type, object_id, status, event_id`)
-	err := t.query(ctx, b.tx, func(rows row) error {
+	err := t.Query(ctx, b.tx, func(rows database.Row) error {
 		var o object
 		var l latest
 		err := rows.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
@@ -422,7 +423,7 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	if len(have) == 0 {
 		return nil
 	}
-	return b.later(ctx, b.putObjects(have).add(` ON CONFLICT (partner_code, webhook_type, object_id)
+	return b.later(ctx, b.putObjects(have).Add(` ON CONFLICT (partner_code, webhook_type, object_id)
 		DO UPDATE SET status = excluded.status, event_id = excluded.event_id`))
 }
 
@@ -430,12 +431,12 @@ func (b *batch) takeObjects(ctx context.Context) error {
 type latest struct{ status, eventID string }
 
 // putObjects begins a statement that inserts objects, in order.
-func (b *batch) putObjects(objects map[object]latest) *statement {
+func (b *batch) putObjects(objects map[object]latest) *database.Statement {
 	sorted := slices.SortedFunc(maps.Keys(objects), compareObjects)
-	t := b.statement().add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
-	return t.values(len(sorted), func(i int) []any {
+	t := b.statement().Add("INSERT INTO objects (partner_code, webhook_type, object_id, status, event_id, updated_at) ")
+	return t.Values(len(sorted), func(i int) []any {
 		o := sorted[i]
-		return []any{o.partner, string(o.typ), o.id, objects[o].status, objects[o].eventID, micros(b.now)}
+		return []any{o.partner, string(o.typ), o.id, objects[o].status, objects[o].eventID, database.Micros(b.now)}
 	})
 }
 
@@ -459,8 +460,8 @@ func (b *batch) answerStored(ctx context.Context) error {
 		answers[op.append.result.EventID] = &delivery.Appended{}
 	}
 	ids := slices.Sorted(maps.Keys(answers))
-	t := b.statement().add("SELECT id, filtered, unexpected FROM events WHERE ")
-	err := byID(t, "events", ids).query(ctx, b.tx, func(rows row) error {
+	t := b.statement().Add("SELECT id, filtered, unexpected FROM events WHERE ")
+	err := database.ByID(t, "events", ids).Query(ctx, b.tx, func(rows database.Row) error {
 		var id string
 		var filtered, unexpected bool
 		err := rows.Scan(&id, &filtered, &unexpected)
@@ -470,8 +471,8 @@ func (b *batch) answerStored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t = in(b.statement().add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
-	err = b.ledger.db.madeFor(t, "id", webhook.DeliveryPrefix, ids[0]).add(" ORDER BY id").query(ctx, b.tx, func(rows row) error {
+	t = database.In(b.statement().Add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
+	err = b.ledger.db.MadeFor(t, "id", webhook.DeliveryPrefix, ids[0]).Add(" ORDER BY id").Query(ctx, b.tx, func(rows database.Row) error {
 		var event, id string
 		err := rows.Scan(&event, &id)
 		answers[event].DeliveryIDs = append(answers[event].DeliveryIDs, id)
@@ -485,15 +486,15 @@ func (b *batch) answerStored(ctx context.Context) error {
 }
 
 func (b *batch) insertEvents(ctx context.Context, ops []*operation) error {
-	for group := range slices.Chunk(ops, statementRows) {
-		t := b.statement().add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
+	for group := range slices.Chunk(ops, database.MaxRows) {
+		t := b.statement().Add(`INSERT INTO events (id, partner_code, webhook_type, object_id, subject, status, data, key_id,
 			signatures, unexpected, filtered, test, created_at, trace) `)
-		t.values(len(group), func(i int) []any {
+		t.Values(len(group), func(i int) []any {
 			e := group[i].append.Event
 			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
-				joinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, micros(e.CreatedAt), e.Trace}
+				database.JoinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, database.Micros(e.CreatedAt), e.Trace}
 		})
-		if err := b.later(ctx, t.add(" ON CONFLICT DO NOTHING")); err != nil {
+		if err := b.later(ctx, t.Add(" ON CONFLICT DO NOTHING")); err != nil {
 			return err
 		}
 	}
@@ -624,11 +625,11 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 		d.lane = b.laneOfNext(subject{w.EndpointID, d.subject})
 	}
 	wake := b.now.Add(time.Second) // it may wait for a gate that no record opens, while a retry is due much later
-	if wait, _ := b.ledger.retry.Wait(0); wait > 0 && d.lane == laneFirst {
-		d.lane, d.DueAt = laneRetry, b.now.Add(wait)
+	if wait, _ := b.ledger.retry.Wait(0); wait > 0 && d.lane == database.LaneFirst {
+		d.lane, d.DueAt = database.LaneRetry, b.now.Add(wait)
 		wake = d.DueAt
 	}
-	if d.lane == laneFirst && w.Room(b.now) > 0 && !w.wants(b.now) {
+	if d.lane == database.LaneFirst && w.Room(b.now) > 0 && !w.wants(b.now) {
 		d.State = webhook.Queued
 		w.Admit(d.ID, b.now)
 		d.probe = w.Breaker.Probe == d.ID
@@ -667,13 +668,13 @@ func (b *batch) handOut(d *newDelivery) {
 	}
 	d.State, d.Attempts, d.worker = webhook.Sending, 1, c.workerID
 	c.job, c.claimed = delivery.Job{Delivery: d.Delivery, Trigger: d.next()}, true
-	c.job.Delivery.CreatedAt = fromMicros(micros(b.now))
+	c.job.Delivery.CreatedAt = database.FromMicros(database.Micros(b.now))
 }
 
 // insertDeliveries writes new deliveries. A first attempt that waits for room
 // alone has due_at 0, never "now": clocks differ.
 func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error {
-	for group := range slices.Chunk(made, statementRows) {
+	for group := range slices.Chunk(made, database.MaxRows) {
 		if err := b.insertSome(ctx, group); err != nil {
 			return err
 		}
@@ -682,7 +683,7 @@ func (b *batch) insertDeliveries(ctx context.Context, made []newDelivery) error 
 }
 
 func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
-	t := b.statement().add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
+	t := b.statement().Add(`INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence,
 		state, reason, generation, attempts, trigger, next_trigger, replay_of, lane, due_at, queued_at, claimed_at, worker_id,
 		last_outcome, last_status, last_class, created_at, finished_at, subject) `)
 	if b.made == nil {
@@ -698,22 +699,22 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 			b.handOut(d)
 		}
 	}
-	t.values(len(made), func(i int) []any {
+	t.Values(len(made), func(i int) []any {
 		d := made[i]
 		var dueAt, queuedAt any
 		var claimedAt int64
 		switch d.State {
 		case webhook.Sending:
-			claimedAt = micros(b.now)
+			claimedAt = database.Micros(b.now)
 			fallthrough
 		case webhook.Queued:
-			queuedAt = micros(b.now)
+			queuedAt = database.Micros(b.now)
 		default:
-			dueAt = micros(d.DueAt)
+			dueAt = database.Micros(d.DueAt)
 		}
 		return []any{d.ID, d.EventID, d.EndpointID, d.PartnerCode, string(d.Type), d.ObjectID, d.Sequence,
 			string(d.State), "", d.Generation, d.Attempts, string(d.Trigger), string(d.next()), d.ReplayOf, d.lane, dueAt, queuedAt, claimedAt, d.worker,
-			"", 0, "", micros(b.now), 0, d.subject}
+			"", 0, "", database.Micros(b.now), 0, d.subject}
 	})
 	return b.later(ctx, t)
 }

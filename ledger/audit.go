@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -20,15 +21,15 @@ import (
 // Audit writes an entry; ID, At, Seq and Hash are filled in, and PartnerCode
 // where it is empty and the target is somebody's.
 func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	return l.audited(ctx, []partners.AuditEntry{e}, func(querier) error { return nil })
+	return l.audited(ctx, []partners.AuditEntry{e}, func(database.Querier) error { return nil })
 }
 
 // audited runs do and writes what was done in the same transaction: neither
 // stands without the other, whoever hangs up.
-func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(querier) error) error {
-	ctx, cancel := context.WithTimeout(ctx, CommitTimeout)
+func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(database.Querier) error) error {
+	ctx, cancel := context.WithTimeout(ctx, database.CommitTimeout)
 	defer cancel()
-	return l.db.inTx(ctx, func(tx querier) error {
+	return l.db.InTx(ctx, func(tx database.Querier) error {
 		if err := do(tx); err != nil {
 			return err
 		}
@@ -62,10 +63,10 @@ const auditPrecision = time.Millisecond
 // appendAudit adds entries to the chain, in order, all of the time at. It
 // locks the head of the chain until the transaction ends, so it comes last:
 // whoever waits for the head holds nothing that its holder still needs.
-func appendAudit(ctx context.Context, q querier, entries []partners.AuditEntry, at time.Time) error {
+func appendAudit(ctx context.Context, q database.Querier, entries []partners.AuditEntry, at time.Time) error {
 	for i := range entries {
 		e := &entries[i]
-		e.Target, e.Detail = storable(e.Target), storable(e.Detail)
+		e.Target, e.Detail = database.Text(e.Target), database.Text(e.Detail)
 		if e.PartnerCode != "" {
 			continue
 		}
@@ -78,24 +79,23 @@ func appendAudit(ctx context.Context, q querier, entries []partners.AuditEntry, 
 	if err != nil {
 		return err
 	}
-	t := new(statement).add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) ")
-	t.values(len(entries), func(i int) []any {
+	t := new(database.Statement).Add("INSERT INTO audit (id, at, actor, action, target, detail, partner_code, seq, hash) ")
+	t.Values(len(entries), func(i int) []any {
 		e := entries[i]
 		seq++
 		e.ID, e.At, e.Seq = webhook.NewID(webhook.AuditPrefix), at.Truncate(auditPrecision), seq
 		hash = chainHash(hash, e)
-		return []any{e.ID, micros(e.At), e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode, e.Seq, hash}
+		return []any{e.ID, database.Micros(e.At), e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode, e.Seq, hash}
 	})
-	if _, err := t.exec(ctx, q); err != nil {
+	if _, err := t.Exec(ctx, q); err != nil {
 		return fmt.Errorf("insert audit entries: %w", err)
 	}
 	return moveHead(ctx, q, seq, hash)
 }
 
-
 // lockHead locks the head of the chain and returns the newest entry's number
 // and hash.
-func lockHead(ctx context.Context, q querier) (seq int64, hash []byte, err error) {
+func lockHead(ctx context.Context, q database.Querier) (seq int64, hash []byte, err error) {
 	err = q.QueryRowContext(ctx, `INSERT INTO audit_head (id, seq, hash) VALUES (1, 0, $1)
 		ON CONFLICT (id) DO UPDATE SET seq = audit_head.seq RETURNING seq, hash`, []byte{}).Scan(&seq, &hash)
 	if err != nil {
@@ -104,8 +104,8 @@ func lockHead(ctx context.Context, q querier) (seq int64, hash []byte, err error
 	return seq, hash, nil
 }
 
-func moveHead(ctx context.Context, q querier, seq int64, hash []byte) error {
-	if _, err := q.ExecContext(ctx, "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1", seq, bytesOrEmpty(hash)); err != nil {
+func moveHead(ctx context.Context, q database.Querier, seq int64, hash []byte) error {
+	if _, err := q.ExecContext(ctx, "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1", seq, database.Bytes(hash)); err != nil {
 		return fmt.Errorf("move the head of the audit chain: %w", err)
 	}
 	return nil
@@ -116,7 +116,7 @@ func moveHead(ctx context.Context, q querier, seq int64, hash []byte) error {
 func chainHash(before []byte, e partners.AuditEntry) []byte {
 	b := bytes.Clone(before)
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Seq))
-	b = binary.BigEndian.AppendUint64(b, uint64(micros(e.At)))
+	b = binary.BigEndian.AppendUint64(b, uint64(database.Micros(e.At)))
 	for _, field := range []string{e.ID, e.Actor, e.Action, e.Target, e.Detail, e.PartnerCode} {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(field)))
 		b = append(b, field...)
@@ -133,7 +133,7 @@ var owned = map[string]string{
 
 // partnerOf finds out whose a target is: an id's that belongs to a partner, or
 // the partner's own code. It is empty for what belongs to nobody.
-func partnerOf(ctx context.Context, q querier, target string) (code string, err error) {
+func partnerOf(ctx context.Context, q database.Querier, target string) (code string, err error) {
 	query := "SELECT code FROM partners WHERE code = $1"
 	prefix, _, _ := strings.Cut(target, "_")
 	if table := owned[prefix+"_"]; table != "" && webhook.CheckID("", prefix+"_", target) == nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
@@ -27,13 +28,13 @@ func (l *Ledger) VerifyAudit(ctx context.Context) (s partners.AuditState, err er
 func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err error) {
 	var end int64
 	var head []byte
-	err = l.db.read.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&end, &head)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&end, &head)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return s, err
 	}
 	for s.Entries < end {
-		page, err := new(statement).add("SELECT "+auditColumns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-			s.Entries, end, chainPage).audit(ctx, l.db.read)
+		page, err := readEntries(ctx, l.db.Read, new(database.Statement).Add("SELECT "+auditColumns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+			s.Entries, end, chainPage))
 		if err != nil {
 			return s, err
 		}
@@ -64,7 +65,7 @@ func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err erro
 // findUnchained looks for entries that are in the log but not in the chain.
 func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) error {
 	for _, where := range []string{"seq <= 0", "seq > COALESCE((SELECT seq FROM audit_head WHERE id = 1), 0)"} {
-		err := l.db.read.QueryRowContext(ctx, "SELECT id FROM audit WHERE "+where+" ORDER BY id LIMIT 1").Scan(&s.BrokenAt)
+		err := l.db.Read.QueryRowContext(ctx, "SELECT id FROM audit WHERE "+where+" ORDER BY id LIMIT 1").Scan(&s.BrokenAt)
 		if err == nil {
 			s.Why = "it was not written through the chain"
 			return nil
@@ -77,8 +78,8 @@ func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) erro
 }
 
 // Migrate brings the database up to this program's schema, see MigrateDB.
-func Migrate(ctx context.Context, o DBOptions) (applied int, err error) {
-	return MigrateDB(ctx, o, func(db *DB) error {
+func Migrate(ctx context.Context, o database.Options) (applied int, err error) {
+	return database.Migrate(ctx, o, func(db *database.DB) error {
 		if err := chainOldEntries(ctx, db); err != nil {
 			return fmt.Errorf("put old audit entries into the chain: %w", err)
 		}
@@ -88,13 +89,13 @@ func Migrate(ctx context.Context, o DBOptions) (applied int, err error) {
 
 // chainOldEntries puts the entries of a time without a chain, in their order,
 // behind those that are in it.
-func chainOldEntries(ctx context.Context, db *DB) error {
-	return db.inTx(ctx, func(tx querier) error {
+func chainOldEntries(ctx context.Context, db *database.DB) error {
+	return db.InTx(ctx, func(tx database.Querier) error {
 		seq, hash, err := lockHead(ctx, tx)
 		if err != nil {
 			return err
 		}
-		old, err := new(statement).add("SELECT "+auditColumns+" FROM audit WHERE seq <= 0 ORDER BY id").audit(ctx, tx)
+		old, err := readEntries(ctx, tx, new(database.Statement).Add("SELECT "+auditColumns+" FROM audit WHERE seq <= 0 ORDER BY id"))
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func chainOldEntries(ctx context.Context, db *DB) error {
 			}
 			hash = chainHash(hash, e)
 			if _, err := tx.ExecContext(ctx, "UPDATE audit SET seq = $2, hash = $3, partner_code = $4, at = $5 WHERE id = $1",
-				e.ID, seq, hash, e.PartnerCode, micros(e.At)); err != nil {
+				e.ID, seq, hash, e.PartnerCode, database.Micros(e.At)); err != nil {
 				return err
 			}
 		}

@@ -207,3 +207,13 @@ func deliveredOrGone(a webhook.Attempt) delivery.Verdict {
 
 // filter lists up to a hundred deliveries in a state.
 func filter(s webhook.State) delivery.Filter { return delivery.Filter{State: s, Limit: 100} }
+
+// closed runs do while the ledger is closed: SQLite is alone on its folder.
+func closed(t *testing.T, b *ledgertest.Bench, do func()) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	do()
+	b.Reopen(t)
+}

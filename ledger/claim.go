@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -81,8 +82,8 @@ const deliveryColumns = `id, event_id, endpoint_id, partner_code, webhook_type, 
 
 func deliveryFields(d *webhook.Delivery) []any {
 	return []any{&d.ID, &d.EventID, &d.EndpointID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &d.State, &d.Reason,
-		&d.Generation, &d.Attempts, &d.Trigger, &d.ReplayOf, timeColumn{&d.DueAt}, timeColumn{&d.CreatedAt},
-		timeColumn{&d.FinishedAt}, &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats}
+		&d.Generation, &d.Attempts, &d.Trigger, &d.ReplayOf, database.Time(&d.DueAt), database.Time(&d.CreatedAt),
+		database.Time(&d.FinishedAt), &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats}
 }
 
 // claim moves the batch's tickets from queued to sending, counts their attempts,
@@ -110,7 +111,7 @@ func (b *batch) claim(ctx context.Context) error {
 	}
 	for _, c := range b.held {
 		if !c.claimed {
-			return changes(0, 1)
+			return database.Changes(0, 1)
 		}
 		wanted[c.DeliveryID] = c
 	}
@@ -134,23 +135,23 @@ func (b *batch) takeTickets(ctx context.Context, wanted map[string]*claimOp) err
 
 // take moves those of one day's tickets, until readNow returns.
 func (b *batch) take(ctx context.Context, table string, ids []string, wanted map[string]*claimOp) error {
-	t := b.statement().add("UPDATE "+table+" AS d SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM ", micros(b.now))
-	t.table(len(ids), func(i int) []any {
+	t := b.statement().Add("UPDATE "+table+" AS d SET state = 'sending', attempts = attempts + 1, claimed_at = ?, worker_id = v.column3 FROM ", database.Micros(b.now))
+	t.Table(len(ids), func(i int) []any {
 		c := wanted[ids[i]]
 		return []any{c.DeliveryID, c.Generation, c.workerID}
 	})
-	joinID(t.add(" WHERE "), table, ids).add(` AND generation = v.column2 AND state = 'queued'
+	database.JoinID(t.Add(" WHERE "), table, ids).Add(` AND generation = v.column2 AND state = 'queued'
 		AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = d.endpoint_id
 			AND (w.removed OR trigger <> 'test' AND (w.paused OR w.disabled OR w.partner_disabled OR w.not_before > ?
 				OR w.breaker <> 'closed' AND w.probe <> d.id)))
-		RETURNING `+claimedColumns, micros(b.now))
-	return b.laterRead(ctx, t, func(found row) error { return readClaim(found, wanted) })
+		RETURNING `+claimedColumns, database.Micros(b.now))
+	return b.laterRead(ctx, t, func(found database.Row) error { return readClaim(found, wanted) })
 }
 
 // claimedColumns are what readClaim reads of a delivery that was claimed.
 const claimedColumns = deliveryColumns + ", next_trigger"
 
-func readClaim(found row, wanted map[string]*claimOp) error {
+func readClaim(found database.Row, wanted map[string]*claimOp) error {
 	var job delivery.Job
 	if err := found.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
 		return err
@@ -167,8 +168,8 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 	if len(missed) == 0 {
 		return nil
 	}
-	t := b.statement().add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
-	return byID(t, "deliveries", missed).query(ctx, b.tx, func(rows row) error {
+	t := b.statement().Add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
+	return database.ByID(t, "deliveries", missed).Query(ctx, b.tx, func(rows database.Row) error {
 		var ticket delivery.Ticket
 		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
 			return err
@@ -201,7 +202,7 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 	state, finished := webhook.Pending, int64(0)
 	var due any = int64(0)
 	if w.Removed {
-		state, finished, due = webhook.Cancelled, micros(b.now), nil
+		state, finished, due = webhook.Cancelled, database.Micros(b.now), nil
 	}
 	var lane int
 	var partner, subject string
@@ -280,7 +281,7 @@ func (b *batch) takeFresh(events map[string]webhook.Event) {
 	for _, op := range b.fresh() {
 		e := op.append.Event
 		if _, wanted := events[e.ID]; wanted {
-			e.CreatedAt = fromMicros(micros(e.CreatedAt))
+			e.CreatedAt = database.FromMicros(database.Micros(e.CreatedAt))
 			events[e.ID] = e
 		}
 	}
@@ -291,8 +292,8 @@ func (b *batch) takeFresh(events map[string]webhook.Event) {
 func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(events)), func(id string) bool { return events[id].ID != "" })
 	return b.byDay(ctx, "events", webhook.EventPrefix, unknown, func(table string, ids []string) error {
-		t := b.statement().add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
-		return b.lastRead(ctx, byID(t, table, ids), func(found row) error {
+		t := b.statement().Add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
+		return b.lastRead(ctx, database.ByID(t, table, ids), func(found database.Row) error {
 			var e webhook.Event
 			err := found.Scan(eventFields(&e)...)
 			events[e.ID] = e
@@ -302,20 +303,20 @@ func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event)
 }
 
 func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEndpoint) error {
-	t := b.statement().add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
-	return b.lastRead(ctx, in(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found row) error {
+	t := b.statement().Add("SELECT e.id, e.url, e.ack_mode, e.timeout, e.headers, w.breaker_epoch FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE ")
+	return b.lastRead(ctx, database.In(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found database.Row) error {
 		var id string
 		var e claimedEndpoint
-		err := found.Scan(&id, &e.url, &e.ackMode, microsColumn{&e.timeout}, &e.headers, &e.epoch)
+		err := found.Scan(&id, &e.url, &e.ackMode, database.Duration(&e.timeout), &e.headers, &e.epoch)
 		endpoints[id] = e
 		return err
 	})
 }
 
 func (b *batch) readSecrets(ctx context.Context, codes map[string][]delivery.SealedSecret) error {
-	t := b.statement().add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
-	in(t, "partner_code", slices.Sorted(maps.Keys(codes))).add(" ORDER BY state DESC, id") // retiring, then active
-	return b.lastRead(ctx, t, func(found row) error {
+	t := b.statement().Add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
+	database.In(t, "partner_code", slices.Sorted(maps.Keys(codes))).Add(" ORDER BY state DESC, id") // retiring, then active
+	return b.lastRead(ctx, t, func(found database.Row) error {
 		var s partners.Secret
 		if err := found.Scan(secretFields(&s)...); err != nil {
 			return err
@@ -337,14 +338,14 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 	var subject string
 	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, finished_at = $2, queued_at = NULL,
 		generation = generation + 1, attempts = attempts - 1 WHERE id = $3 AND generation = $4 AND state = 'sending' RETURNING subject`,
-		reasonExpired, micros(b.now), d.ID, d.Generation).Scan(&subject)
+		reasonExpired, database.Micros(b.now), d.ID, d.Generation).Scan(&subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // given up meanwhile
 	}
 	if err != nil {
 		return fmt.Errorf("cancel delivery %s, whose event is gone: %w", d.ID, err)
 	}
-	b.ledger.db.log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
+	b.ledger.db.Log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
 	w.leave(d.ID, d.Trigger)
 	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
 	return nil

@@ -9,30 +9,31 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
 // AlterCode implements partners.CodeStore. A user that nothing is known of
 // gets a row first, so that the steps and their locks are always the same.
 func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*partners.CodeState)) error {
-	return l.db.inTx(ctx, func(tx querier) error {
+	return l.db.InTx(ctx, func(tx database.Querier) error {
 		var s partners.CodeState
 		err := tx.QueryRowContext(ctx, `INSERT INTO users (partner_code, email, verified_at, code_salt, code_digest, code_expires_at,
 				tries, failures, locked_until, sends, updated_at)
 			VALUES ($1, $2, 0, '', '', 0, 0, 0, 0, '', $3)
 			ON CONFLICT (partner_code, email) DO UPDATE SET updated_at = excluded.updated_at
 			RETURNING verified_at, code_salt, code_digest, code_expires_at, tries, failures, locked_until, sends`,
-			u.PartnerCode, u.Email, micros(time.Now())).
-			Scan(timeColumn{&s.VerifiedAt}, &s.Salt, &s.Digest, timeColumn{&s.ExpiresAt}, &s.Tries, &s.Failures,
-				timeColumn{&s.LockedUntil}, timesColumn{&s.Sends})
+			u.PartnerCode, u.Email, database.Micros(time.Now())).
+			Scan(database.Time(&s.VerifiedAt), &s.Salt, &s.Digest, database.Time(&s.ExpiresAt), &s.Tries, &s.Failures,
+				database.Time(&s.LockedUntil), timesColumn{&s.Sends})
 		if err != nil {
 			return fmt.Errorf("lock a user: %w", err)
 		}
 		change(&s)
 		_, err = tx.ExecContext(ctx, `UPDATE users SET verified_at = $3, code_salt = $4, code_digest = $5, code_expires_at = $6,
 			tries = $7, failures = $8, locked_until = $9, sends = $10 WHERE partner_code = $1 AND email = $2`,
-			u.PartnerCode, u.Email, micros(s.VerifiedAt), bytesOrEmpty(s.Salt), bytesOrEmpty(s.Digest), micros(s.ExpiresAt),
-			s.Tries, s.Failures, micros(s.LockedUntil), joinTimes(s.Sends))
+			u.PartnerCode, u.Email, database.Micros(s.VerifiedAt), database.Bytes(s.Salt), database.Bytes(s.Digest), database.Micros(s.ExpiresAt),
+			s.Tries, s.Failures, database.Micros(s.LockedUntil), joinTimes(s.Sends))
 		if err != nil {
 			return fmt.Errorf("update a user: %w", err)
 		}
@@ -42,7 +43,7 @@ func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*pa
 
 // Verified implements partners.CodeStore.
 func (l *Ledger) Verified(ctx context.Context, u partners.User) (verified bool, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -54,7 +55,7 @@ type timesColumn struct{ times *[]time.Time }
 
 func (c timesColumn) Scan(v any) error {
 	var words []string
-	if err := (listColumn[string]{&words}).Scan(v); err != nil {
+	if err := (database.List(&words)).Scan(v); err != nil {
 		return err
 	}
 	*c.times = nil
@@ -63,7 +64,7 @@ func (c timesColumn) Scan(v any) error {
 		if err != nil {
 			return fmt.Errorf("a list of times cannot be read from %q", v)
 		}
-		*c.times = append(*c.times, fromMicros(us))
+		*c.times = append(*c.times, database.FromMicros(us))
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func (c timesColumn) Scan(v any) error {
 func joinTimes(times []time.Time) string {
 	words := make([]string, len(times))
 	for i, t := range times {
-		words[i] = strconv.FormatInt(micros(t), 10)
+		words[i] = strconv.FormatInt(database.Micros(t), 10)
 	}
 	return strings.Join(words, ",")
 }

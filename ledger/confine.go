@@ -2,11 +2,12 @@ package ledger
 
 import (
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
 // confine puts the scope's partner into f, whose own one must be that or none.
-func confine(s Scope, f delivery.Filter) (delivery.Filter, error) {
+func confine(s partners.Scope, f delivery.Filter) (delivery.Filter, error) {
 	if s.All() {
 		return f, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -23,24 +24,24 @@ const placedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.
 
 func placedFields(p *delivery.Placed) []any {
 	return append(deliveryFields(&p.Delivery), &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed,
-		&p.Window.Breaker.State, timeColumn{&p.Window.Breaker.OpenUntil}, timeColumn{&p.Window.NotBefore},
-		microsColumn{&p.Window.RateEvery}, timeColumn{&p.Window.RateNext})
+		&p.Window.Breaker.State, database.Time(&p.Window.Breaker.OpenUntil), database.Time(&p.Window.NotBefore),
+		database.Duration(&p.Window.RateEvery), database.Time(&p.Window.RateNext))
 }
 
 // selectPlaced begins a query of placed deliveries; $1 is false.
-func selectPlaced(where string, args ...any) *statement {
-	t := &statement{}
-	t.arg(false)
-	return t.add("SELECT "+placedColumns+placedFrom+" WHERE "+where, args...)
+func selectPlaced(where string, args ...any) *database.Statement {
+	t := &database.Statement{}
+	t.Arg(false)
+	return t.Add("SELECT "+placedColumns+placedFrom+" WHERE "+where, args...)
 }
 
-func (t *statement) placed(ctx context.Context, q querier) (found []delivery.Placed, err error) {
-	return collect(ctx, q, t, placedFields)
+func readPlaced(ctx context.Context, q database.Querier, t *database.Statement) (found []delivery.Placed, err error) {
+	return database.Collect(ctx, q, t, placedFields)
 }
 
 // Delivery returns one delivery, or NotFound.
 func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, error) {
-	found, err := selectPlaced("d.id = ?", id).placed(ctx, l.db.read)
+	found, err := readPlaced(ctx, l.db.Read, selectPlaced("d.id = ?", id))
 	if err == nil && len(found) == 0 {
 		return delivery.Placed{}, webhook.NotFound("delivery", id)
 	}
@@ -52,15 +53,15 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 
 // EventDeliveries lists all deliveries of one event, oldest first.
 func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
-	t := l.db.madeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
-	found, err := t.add(" ORDER BY d.id").placed(ctx, l.db.read)
+	t := l.db.MadeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
+	found, err := readPlaced(ctx, l.db.Read, t.Add(" ORDER BY d.id"))
 	return found, err
 }
 
 // Attempts lists the attempts of one delivery by number.
 func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
-	t := new(statement).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
-	return collect(ctx, l.db.read, t, attemptFields)
+	t := new(database.Statement).Add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
+	return database.Collect(ctx, l.db.Read, t, attemptFields)
 }
 
 // closed is the condition that a delivery's window lets nothing leave.
@@ -68,9 +69,9 @@ const closed = "(d.endpoint_id = '' OR w.paused OR w.disabled OR w.partner_disab
 
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
 func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
-	t := selectPlaced("d.id < ?", before(f.Cursor, f.Until, webhook.DeliveryPrefix))
-	t.narrow(f)
-	found, err = t.add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1).placed(ctx, l.db.read)
+	t := selectPlaced("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
+	narrow(t, f)
+	found, err = readPlaced(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -80,40 +81,40 @@ func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []del
 
 // narrow adds the conditions of f but its bounds above, on deliveries d and
 // windows w.
-func (t *statement) narrow(f delivery.Filter) {
-	t.since("d.id", webhook.DeliveryPrefix, f.Since)
-	t.equal("d.partner_code", f.PartnerCode)
-	t.equal("d.endpoint_id", f.EndpointID)
-	t.equal("d.webhook_type", string(f.Type))
-	t.equal("d.last_class", string(f.ErrorClass))
+func narrow(t *database.Statement, f delivery.Filter) {
+	t.Since("d.id", webhook.DeliveryPrefix, f.Since)
+	t.Equal("d.partner_code", f.PartnerCode)
+	t.Equal("d.endpoint_id", f.EndpointID)
+	t.Equal("d.webhook_type", string(f.Type))
+	t.Equal("d.last_class", string(f.ErrorClass))
 	if len(f.IDs) > 0 {
-		list(t.add(" AND d.id IN "), f.IDs)
+		database.InList(t.Add(" AND d.id IN "), f.IDs)
 	}
 	if f.ReplayID != "" {
-		t.add(" AND d.id IN (SELECT new_id FROM replay_items WHERE replay_id = ? AND new_id <> '')", f.ReplayID)
+		t.Add(" AND d.id IN (SELECT new_id FROM replay_items WHERE replay_id = ? AND new_id <> '')", f.ReplayID)
 	}
 	if f.State != "" {
-		t.along(f)
+		along(t, f)
 		shown(t, []webhook.State{f.State})
 	}
 	if f.StatusCode != 0 {
-		t.add(" AND d.last_status = ?", f.StatusCode)
+		t.Add(" AND d.last_status = ?", f.StatusCode)
 	}
 	if f.Reference != "" {
-		t.add(" AND (d.object_id = ? OR d.event_id = ?)", f.Reference, f.Reference)
+		t.Add(" AND (d.object_id = ? OR d.event_id = ?)", f.Reference, f.Reference)
 	}
 }
 
 // along adds what the index of f's state asks for, if there is one. An
 // endpoint has indexes of its own.
-func (t *statement) along(f delivery.Filter) {
+func along(t *database.Statement, f delivery.Filter) {
 	for _, index := range stateIndexes {
 		if !slices.Contains(index.states, f.State) {
 			continue
 		}
-		t.add(" AND " + index.where)
+		t.Add(" AND " + index.where)
 		if index.all != "" && f.PartnerCode == "" && f.EndpointID == "" {
-			t.add(" AND " + index.all)
+			t.Add(" AND " + index.all)
 		}
 	}
 }
@@ -131,7 +132,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 		if d.State.Final() {
 			return "", webhook.Conflict("the delivery never had an endpoint")
 		}
-		return "", l.audited(ctx, about(by, id, ""), func(querier) error { return nil }) // it waits for one
+		return "", l.audited(ctx, about(by, id, ""), func(database.Querier) error { return nil }) // it waits for one
 	}
 	err = l.withLockedWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
 		newID = ""
@@ -158,7 +159,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 			return nil
 		}
 		_, err = b.tx.ExecContext(ctx, "UPDATE deliveries SET due_at = $2, next_trigger = $3 WHERE id = $1 AND due_at > $2",
-			id, micros(b.now), string(webhook.TriggerManual))
+			id, database.Micros(b.now), string(webhook.TriggerManual))
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 // other days alone.
 func (b *batch) underWay(ctx context.Context, d webhook.Delivery) (id string, err error) {
 	err = b.tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(id), '') FROM deliveries WHERE event_id = $1 AND replay_of = $2 AND finished_at = 0
-		AND id > $2 AND id < $3`, d.EventID, d.ID, webhook.TimeBound(webhook.DeliveryPrefix, b.now.Add(MaxClockSkew))).Scan(&id)
+		AND id > $2 AND id < $3`, d.EventID, d.ID, webhook.TimeBound(webhook.DeliveryPrefix, b.now.Add(database.MaxClockSkew))).Scan(&id)
 	return id, err
 }
 
@@ -208,14 +209,14 @@ func (b *batch) repeat(ctx context.Context, w *window, d webhook.Delivery, newID
 func (b *batch) waitAgain(w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) newDelivery {
 	again := repetition(d, newID, trigger)
 	again.State, again.DueAt = webhook.Pending, b.now
-	w.waits(laneReplay, 1)
+	w.waits(database.LaneReplay, 1)
 	w.wake(b.now)
 	return again
 }
 
 // repetition is a new delivery of what a finished one delivered.
 func repetition(d webhook.Delivery, newID string, trigger webhook.Trigger) newDelivery {
-	return newDelivery{lane: laneReplay, Delivery: webhook.Delivery{
+	return newDelivery{lane: database.LaneReplay, Delivery: webhook.Delivery{
 		ID: newID, EventID: d.EventID, EndpointID: d.EndpointID, PartnerCode: d.PartnerCode, Type: d.Type, ObjectID: d.ObjectID,
 		Sequence: d.Sequence, Generation: 1, Trigger: trigger, ReplayOf: d.ID,
 	}}
@@ -254,7 +255,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 		var subject string
 		err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, due_at = NULL, queued_at = NULL,
 			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5 AND endpoint_id = $6
-			RETURNING lane, subject`, reason, micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane, &subject)
+			RETURNING lane, subject`, reason, database.Micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane, &subject)
 		if errors.Is(err, sql.ErrNoRows) {
 			return moved
 		}
@@ -277,9 +278,8 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 // Sequence lists the deliveries that took an endpoint's numbers from … to;
 // replays, which repeat them, are not among these.
 func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error) {
-	found, err := selectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to).
-		add(" ORDER BY d.sequence").placed(ctx, l.db.read)
-	return found, err
+	t := selectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to)
+	return readPlaced(ctx, l.db.Read, t.Add(" ORDER BY d.sequence"))
 }
 
 // recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.
@@ -288,20 +288,20 @@ const recentDeliveries = 50
 // RecentAttempts lists the attempts of an endpoint's newest deliveries. Their
 // ids come first, so that only the days of these are opened.
 func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
-	ids, err := l.newestOf(ctx, Everything(), endpointID, recentDeliveries)
+	ids, err := l.newestOf(ctx, partners.Everything(), endpointID, recentDeliveries)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	t := list(new(statement).add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).add(" ORDER BY started_at DESC")
-	return collect(ctx, l.db.read, t, attemptFields)
+	t := database.InList(new(database.Statement).Add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).Add(" ORDER BY started_at DESC")
+	return database.Collect(ctx, l.db.Read, t, attemptFields)
 }
 
 // newestOf lists the newest deliveries of an endpoint, newest first.
-func (l *Ledger) newestOf(ctx context.Context, s Scope, endpointID string, limit int) (ids []string, err error) {
-	below := before("", soon(time.Time{}), webhook.DeliveryPrefix)
-	err = l.db.nearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
-		t := new(statement).add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).within(s, "partner_code")
-		ids, err = collect(ctx, l.db.read, t.add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), column[string])
+func (l *Ledger) newestOf(ctx context.Context, s partners.Scope, endpointID string, limit int) (ids []string, err error) {
+	below := database.Below("", database.Soon(time.Time{}), webhook.DeliveryPrefix)
+	err = l.db.NearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
+		t := new(database.Statement).Add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).Within(s, "partner_code")
+		ids, err = database.Collect(ctx, l.db.Read, t.Add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), database.One[string])
 		return len(ids) == limit, err
 	})
 	return ids, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -16,17 +17,17 @@ import (
 const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.ack_mode, e.timeout, e.headers, e.created_at, e.updated_at, " + windowColumns
 
 func endpointFields(e *webhook.Endpoint) []any {
-	return append([]any{&e.ID, &e.PartnerCode, &e.URL, listColumn[webhook.Type]{&e.Types}, &e.Description, &e.AckMode, microsColumn{&e.Timeout}, &e.Headers,
-		timeColumn{&e.CreatedAt}, timeColumn{&e.UpdatedAt}}, windowFields(&e.Window)...)
+	return append([]any{&e.ID, &e.PartnerCode, &e.URL, database.List(&e.Types), &e.Description, &e.AckMode, database.Duration(&e.Timeout), &e.Headers,
+		database.Time(&e.CreatedAt), database.Time(&e.UpdatedAt)}, windowFields(&e.Window)...)
 }
 
 // CreateEndpoint registers an endpoint; e.ID, URL, Types and Window.MaxInFlight
 // are set. Deliveries that waited for the partner's first endpoint and that it
 // takes become its own. At most partners.MaxEndpoints, else Conflict.
 func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error) {
-	err := l.audited(ctx, about(by, e.ID, ""), func(tx querier) error {
+	err := l.audited(ctx, about(by, e.ID, ""), func(tx database.Querier) error {
 		var disabled bool
-		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.db.forUpdate, e.PartnerCode).Scan(&disabled)
+		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.db.ForUpdate, e.PartnerCode).Scan(&disabled)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", e.PartnerCode)
 		}
@@ -42,8 +43,8 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...p
 			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, which is the most: remove one first", n))
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, ack_mode, timeout, headers, created_at, updated_at, removed_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`, e.ID, e.PartnerCode, e.URL, joinList(e.Types), e.Description,
-			string(cmp.Or(e.AckMode, webhook.AckStatus)), e.Timeout.Microseconds(), bytesOrEmpty(e.Headers), micros(e.CreatedAt), micros(e.CreatedAt))
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`, e.ID, e.PartnerCode, e.URL, database.JoinList(e.Types), e.Description,
+			string(cmp.Or(e.AckMode, webhook.AckStatus)), e.Timeout.Microseconds(), database.Bytes(e.Headers), database.Micros(e.CreatedAt), database.Micros(e.CreatedAt))
 		if err != nil {
 			return fmt.Errorf("insert endpoint: %w", err)
 		}
@@ -63,7 +64,7 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...p
 
 func (l *Ledger) adoptSoon(ctx context.Context, e webhook.Endpoint) {
 	if err := l.Adopt(ctx, e); err != nil {
-		l.db.log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
+		l.db.Log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
 	}
 }
 
@@ -92,17 +93,17 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err != nil || w.Removed {
 		return false, err
 	}
-	e, err := b.endpoint(ctx, Everything(), w) // its types may have changed since the adoption began
+	e, err := b.endpoint(ctx, partners.Everything(), w) // its types may have changed since the adoption began
 	if err != nil {
 		return false, err
 	}
 	var ids []string
 	var subjects []subject
-	t := new(statement).add("SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '')")
+	t := new(database.Statement).Add("SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '')")
 	if err := b.toAdopt(ctx, t, e); err != nil {
 		return false, err
 	}
-	err = t.add(" ORDER BY id LIMIT ?"+b.ledger.db.forUpdate, adoptBatch).query(ctx, b.tx, func(rows row) error {
+	err = t.Add(" ORDER BY id LIMIT ?"+b.ledger.db.ForUpdate, adoptBatch).Query(ctx, b.tx, func(rows database.Row) error {
 		var id string
 		s := subject{endpointID: e.ID}
 		err := rows.Scan(&id, &s.name)
@@ -119,13 +120,13 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 	if err := b.findBusy(ctx, subjects); err != nil {
 		return false, err
 	}
-	t = b.statement().add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
-	t.table(len(ids), func(i int) []any {
+	t = b.statement().Add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
+	t.Table(len(ids), func(i int) []any {
 		lane := b.laneOfNext(subjects[i])
 		w.waits(lane, 1)
 		return []any{ids[i], w.NextSequence + int64(i), subjects[i].name, lane}
 	})
-	if _, err := joinID(t.add(" WHERE "), "deliveries", ids).exec(ctx, b.tx); err != nil {
+	if _, err := database.JoinID(t.Add(" WHERE "), "deliveries", ids).Exec(ctx, b.tx); err != nil {
 		return false, err
 	}
 	w.NextSequence += int64(len(ids))
@@ -135,13 +136,13 @@ func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err er
 
 // toAdopt adds the deliveries that e adopts: those without endpoint whose types
 // it takes, unless an older endpoint that takes them is still adopting.
-func (b *batch) toAdopt(ctx context.Context, t *statement, e webhook.Endpoint) error {
+func (b *batch) toAdopt(ctx context.Context, t *database.Statement, e webhook.Endpoint) error {
 	var before []webhook.Endpoint
-	older := new(statement).add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	older := new(database.Statement).Add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.id < ? AND e.removed_at = 0`, e.PartnerCode, e.ID)
-	err := older.query(ctx, b.tx, func(rows row) error {
+	err := older.Query(ctx, b.tx, func(rows database.Row) error {
 		var o webhook.Endpoint
-		err := rows.Scan(&o.ID, listColumn[webhook.Type]{&o.Types}, &o.Window.Adopting)
+		err := rows.Scan(&o.ID, database.List(&o.Types), &o.Window.Adopting)
 		if w := b.windows[o.ID]; w != nil { // as this batch leaves it
 			o.Window.Adopting = w.Adopting
 		}
@@ -157,30 +158,30 @@ func (b *batch) toAdopt(ctx context.Context, t *statement, e webhook.Endpoint) e
 			types = append(types, typ)
 		}
 	}
-	list(t.add(" FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN ", e.PartnerCode), types)
+	database.InList(t.Add(" FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN ", e.PartnerCode), types)
 	return err
 }
 
 // adoptsMore reports whether e has more to adopt than one transaction takes.
 func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error) {
-	t := new(statement).add("SELECT COUNT(*) FROM (SELECT 1")
+	t := new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT 1")
 	if err := b.toAdopt(ctx, t, e); err != nil {
 		return false, err
 	}
 	var n int
-	t.add(" LIMIT ?) AS found", adoptBatch)
-	err := b.tx.QueryRowContext(ctx, t.String(), t.args...).Scan(&n)
+	t.Add(" LIMIT ?) AS found", adoptBatch)
+	err := b.tx.QueryRowContext(ctx, t.String(), t.Args...).Scan(&n)
 	return n == adoptBatch, err
 }
 
 // AdoptHomeless carries on adoptions that came to no end, and looks for
 // deliveries without endpoint whose partner has one by now.
 func (l *Ledger) AdoptHomeless(ctx context.Context) error {
-	t := new(statement).add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	t := new(database.Statement).Add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.removed_at = 0 AND e.id IN (SELECT endpoint_id FROM windows WHERE adopting UNION ALL SELECT o.id FROM
 		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) d JOIN endpoints o ON o.partner_code = d.partner_code)
 		ORDER BY e.id`)
-	found, err := collect(ctx, l.db.read, t, endpointFields)
+	found, err := database.Collect(ctx, l.db.Read, t, endpointFields)
 	for _, e := range found {
 		if err == nil {
 			err = l.Adopt(ctx, e)
@@ -191,19 +192,19 @@ func (l *Ledger) AdoptHomeless(ctx context.Context) error {
 
 // Endpoint returns one endpoint with its window, or NotFound.
 func (l *Ledger) Endpoint(ctx context.Context, id string) (webhook.Endpoint, error) {
-	return l.EndpointIn(ctx, Everything(), id)
+	return l.EndpointIn(ctx, partners.Everything(), id)
 }
 
 // EndpointIn is Endpoint within a scope; one that it does not hold is NotFound.
-func (l *Ledger) EndpointIn(ctx context.Context, s Scope, id string) (webhook.Endpoint, error) {
-	e, err := selectEndpoint(ctx, l.db.read, s, id)
+func (l *Ledger) EndpointIn(ctx context.Context, s partners.Scope, id string) (webhook.Endpoint, error) {
+	e, err := selectEndpoint(ctx, l.db.Read, s, id)
 	return e, err
 }
 
-func selectEndpoint(ctx context.Context, q querier, s Scope, id string) (e webhook.Endpoint, err error) {
-	t := new(statement).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.id = ? AND e.removed_at = 0`, id).within(s, "e.partner_code")
-	err = t.query(ctx, q, func(rows row) error { return rows.Scan(endpointFields(&e)...) })
+func selectEndpoint(ctx context.Context, q database.Querier, s partners.Scope, id string) (e webhook.Endpoint, err error) {
+	t := new(database.Statement).Add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+		WHERE e.id = ? AND e.removed_at = 0`, id).Within(s, "e.partner_code")
+	err = t.Query(ctx, q, func(rows database.Row) error { return rows.Scan(endpointFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("endpoint", id)
 	}
@@ -215,9 +216,9 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 	if _, err := l.Partner(ctx, code); err != nil {
 		return nil, err
 	}
-	t := new(statement).add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
+	t := new(database.Statement).Add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.partner_code = ? AND e.removed_at = 0 ORDER BY e.id`, code)
-	return collect(ctx, l.db.read, t, endpointFields)
+	return database.Collect(ctx, l.db.Read, t, endpointFields)
 }
 
 // UpdateEndpoint changes an endpoint and its window under the window's lock.
@@ -226,12 +227,12 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 // takes hold of what is unfinished, too; of more than 2,000 it is a Conflict.
 // Entries without a detail name what changed.
 func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error) {
-	return l.UpdateEndpointIn(ctx, Everything(), id, change, by...)
+	return l.UpdateEndpointIn(ctx, partners.Everything(), id, change, by...)
 }
 
 // UpdateEndpointIn is UpdateEndpoint within a scope; one that it does not hold
 // is NotFound.
-func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
+func (l *Ledger) UpdateEndpointIn(ctx context.Context, s partners.Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
 	var newTypes bool
 	err = l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
@@ -266,7 +267,7 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 		w.wake(b.now)
 		e.UpdatedAt, e.Window = b.now, w.Window
 		_, err = b.tx.ExecContext(ctx, `UPDATE endpoints SET url_changed_at = CASE WHEN url <> $2 THEN $7 ELSE url_changed_at END, url = $2, types = $3, description = $4, ack_mode = $5, headers = $6,
-			updated_at = $7, timeout = $8 WHERE id = $1`, id, e.URL, joinList(e.Types), e.Description, string(e.AckMode), bytesOrEmpty(e.Headers), micros(b.now), e.Timeout.Microseconds())
+			updated_at = $7, timeout = $8 WHERE id = $1`, id, e.URL, database.JoinList(e.Types), e.Description, string(e.AckMode), database.Bytes(e.Headers), database.Micros(b.now), e.Timeout.Microseconds())
 		if err == nil {
 			b.acted(by, id, before.Changes(e))
 		}
@@ -279,7 +280,7 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s Scope, id string, chang
 }
 
 // endpoint is the endpoint of a window that the batch holds.
-func (b *batch) endpoint(ctx context.Context, s Scope, w *window) (webhook.Endpoint, error) {
+func (b *batch) endpoint(ctx context.Context, s partners.Scope, w *window) (webhook.Endpoint, error) {
 	e, err := selectEndpoint(ctx, b.tx, s, w.EndpointID)
 	if err == nil {
 		e.Window = w.Window
@@ -300,12 +301,12 @@ func reasonOf(s webhook.State) string {
 // RemoveEndpoint takes an endpoint away. What waits for it ends cancelled;
 // what is in flight ends without a retry.
 func (l *Ledger) RemoveEndpoint(ctx context.Context, id string, by ...partners.AuditEntry) error {
-	return l.RemoveEndpointIn(ctx, Everything(), id, by...)
+	return l.RemoveEndpointIn(ctx, partners.Everything(), id, by...)
 }
 
 // RemoveEndpointIn is RemoveEndpoint within a scope; one that it does not hold
 // is NotFound.
-func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ...partners.AuditEntry) error {
+func (l *Ledger) RemoveEndpointIn(ctx context.Context, s partners.Scope, id string, by ...partners.AuditEntry) error {
 	err := l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
@@ -315,7 +316,7 @@ func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ..
 			return err
 		}
 		w.Removed = true
-		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, micros(b.now)); err != nil {
+		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, database.Micros(b.now)); err != nil {
 			return err
 		}
 		if _, err = b.cancelWaiting(ctx, w); err == nil {
@@ -332,8 +333,8 @@ func (l *Ledger) RemoveEndpointIn(ctx context.Context, s Scope, id string, by ..
 // CancelRemoved ends what still waits for endpoints that are gone.
 func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	for {
-		t := new(statement).add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id")
-		ids, err := collect(ctx, l.db.read, t, column[string])
+		t := new(database.Statement).Add("SELECT endpoint_id FROM windows WHERE removed AND waiting_first + waiting_again + waiting_blocked > 0 ORDER BY endpoint_id")
+		ids, err := database.Collect(ctx, l.db.Read, t, database.One[string])
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -361,19 +362,19 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 // cancelWaiting ends up to adoptBatch deliveries that wait for a removed
 // endpoint and reports how many.
 func (b *batch) cancelWaiting(ctx context.Context, w *window) (int, error) {
-	return b.cancel(ctx, reasonRemoved, w.EndpointID, func(t *statement) {
-		t.add("endpoint_id = ? AND id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?)",
+	return b.cancel(ctx, reasonRemoved, w.EndpointID, func(t *database.Statement) {
+		t.Add("endpoint_id = ? AND id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?)",
 			w.EndpointID, w.EndpointID, adoptBatch)
 	})
 }
 
 // cancel ends those waiting deliveries of one endpoint (or of none) that where
 // describes, under the window's lock, and reports how many.
-func (b *batch) cancel(ctx context.Context, reason, endpointID string, where func(*statement)) (n int, err error) {
-	t := new(statement).add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
-		reason, micros(b.now))
+func (b *batch) cancel(ctx context.Context, reason, endpointID string, where func(*database.Statement)) (n int, err error) {
+	t := new(database.Statement).Add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
+		reason, database.Micros(b.now))
 	where(t)
-	err = t.add(" RETURNING lane, trigger, partner_code, subject").query(ctx, b.tx, func(rows row) error {
+	err = t.Add(" RETURNING lane, trigger, partner_code, subject").Query(ctx, b.tx, func(rows database.Row) error {
 		var lane int
 		var trigger webhook.Trigger
 		var partner, subject string
@@ -397,8 +398,8 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 
 // EndpointURLs lists the different URLs of all endpoints, at most limit.
 func (l *Ledger) EndpointURLs(ctx context.Context, limit int) (urls []string, err error) {
-	t := new(statement).add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit)
-	return collect(ctx, l.db.read, t, column[string])
+	t := new(database.Statement).Add("SELECT DISTINCT url FROM endpoints WHERE removed_at = 0 ORDER BY url LIMIT ?", limit)
+	return database.Collect(ctx, l.db.Read, t, database.One[string])
 }
 
 // PartnerWindows sums up the windows of one partner's endpoints.
@@ -412,16 +413,16 @@ type PartnerWindows struct {
 
 // PartnerWindows sums up the windows of all partners with endpoints.
 func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, err error) {
-	t := new(statement).add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
+	t := new(database.Statement).Add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
 		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
-	err = t.query(ctx, l.db.read, func(rows row) error {
+	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var code string
 		var state webhook.BreakerState
 		var n int
 		var waiting, held int64
 		var last time.Time
-		if err := rows.Scan(&code, &state, &n, &waiting, &held, timeColumn{&last}); err != nil {
+		if err := rows.Scan(&code, &state, &n, &waiting, &held, database.Time(&last)); err != nil {
 			return err
 		}
 		if len(found) == 0 || found[len(found)-1].PartnerCode != code {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -261,18 +260,18 @@ func TestAnEndpointIsFoundChangedAndRemovedInItsScopeAlone(t *testing.T) {
 		b.Partner(t, "acme")
 		b.Partner(t, "other")
 		e := b.Endpoint(t, "acme", 8)
-		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only("")} {
+		for _, s := range []partners.Scope{partners.Only("other"), partners.Only("")} {
 			_, err := b.EndpointIn(t.Context(), s, e.ID)
 			wantKind(t, err, webhook.KindNotFound)
 			_, err = b.UpdateEndpointIn(t.Context(), s, e.ID, func(e *webhook.Endpoint) error { e.URL = "https://evil.example/"; return nil })
 			wantKind(t, err, webhook.KindNotFound)
 			wantKind(t, b.RemoveEndpointIn(t.Context(), s, e.ID), webhook.KindNotFound)
 		}
-		got, err := b.EndpointIn(t.Context(), ledger.Only("acme"), e.ID)
+		got, err := b.EndpointIn(t.Context(), partners.Only("acme"), e.ID)
 		if err != nil || got.URL != e.URL || got.Window.Removed {
 			t.Errorf("%+v (%v)", got, err)
 		}
-		if err := b.RemoveEndpointIn(t.Context(), ledger.Only("acme"), e.ID); err != nil {
+		if err := b.RemoveEndpointIn(t.Context(), partners.Only("acme"), e.ID); err != nil {
 			t.Error(err)
 		}
 	})

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/pressly/goose/v3"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 )
 
 // TogetherIn lets start hand over n operations, in goroutines of its own, that
@@ -83,8 +83,8 @@ func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 			_ = c.Close()
 		}
 	}
-	for range l.db.read.Stats().MaxOpenConnections {
-		c, err := l.db.read.Conn(ctx)
+	for range l.db.Read.Stats().MaxOpenConnections {
+		c, err := l.db.Read.Conn(ctx)
 		if err != nil {
 			return release, err
 		}
@@ -104,7 +104,7 @@ func (l *Ledger) UseSlots(slot int) {
 }
 
 // WriterAwaited reports whether anybody has waited for a connection that writes.
-func (l *Ledger) WriterAwaited() bool { return l.db.write.Stats().WaitCount > 0 }
+func (l *Ledger) WriterAwaited() bool { return l.db.Write.Stats().WaitCount > 0 }
 
 // WithWindow runs do, in a transaction of the delivery path, with a window
 // locked. kill ends the transaction's connection, as an administrator would.
@@ -121,23 +121,11 @@ func (l *Ledger) WithWindow(ctx context.Context, endpointID string, do func(ctx 
 	})
 }
 
-// PlanOnce has a transaction planned as one of the delivery path.
-const PlanOnce = "SELECT " + planOnce
-
-// Plans are those of a session that has just learned its first statement, at
-// began: whether they are outdated then, and are made anew, and what learns one
-// more.
-func Plans(began time.Time) (outdated func(at time.Time) bool, learn func(query string, at time.Time)) {
-	p := prepared{known: map[string]bool{}}
-	p.learn("SELECT 1", began)
-	return p.outdated, p.learn
-}
-
 // Prepared are the statements that the session of the latest transaction of
 // the delivery path knows, and how many runs of them were planned, with their
 // values or without.
 func (l *Ledger) Prepared(ctx context.Context) (statements, planned, unplanned int, err error) {
-	err = l.db.write.QueryRowContext(ctx, "SELECT COUNT(*), SUM(custom_plans), SUM(generic_plans) FROM pg_prepared_statements").
+	err = l.db.Write.QueryRowContext(ctx, "SELECT COUNT(*), SUM(custom_plans), SUM(generic_plans) FROM pg_prepared_statements").
 		Scan(&statements, &planned, &unplanned)
 	return statements, planned, unplanned, err
 }
@@ -160,7 +148,7 @@ func (l *Ledger) CountTrips(databaseURL string, trip func()) error {
 }
 
 func (l *Ledger) trace(databaseURL string, t tracer) error {
-	db, err := OpenDB(context.Background(), DBOptions{DatabaseURL: databaseURL, Tracer: t})
+	db, err := database.Open(context.Background(), database.Options{DatabaseURL: databaseURL, Tracer: t})
 	if err != nil {
 		return err
 	}
@@ -209,14 +197,6 @@ func (l *Ledger) ListReplayable(ctx context.Context, f delivery.Filter, most int
 		return len(all), true, nil
 	}
 	return len(all), false, err
-}
-
-// MigrateDown takes every step of the schema after version back; 0: all.
-func MigrateDown(ctx context.Context, o DBOptions, version int64) error {
-	return withProvider(ctx, o, func(_ *DB, p *goose.Provider) error {
-		_, err := p.DownTo(ctx, version)
-		return err
-	})
 }
 
 // RetainAt is Retain as it will be at now.

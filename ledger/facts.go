@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -44,11 +45,11 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	sorted := slices.SortedFunc(maps.Keys(b.facts), func(x, y fact) int {
 		return cmp.Or(cmp.Compare(x.partner, y.partner), cmp.Compare(x.name, y.name))
 	})
-	t := b.statement().add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
-	t.values(len(sorted), func(i int) []any {
-		return []any{micros(b.now) / hourMicros, sorted[i].partner, sorted[i].name, b.slot % rollupSlots, b.facts[sorted[i]]}
+	t := b.statement().Add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
+	t.Values(len(sorted), func(i int) []any {
+		return []any{database.Micros(b.now) / database.HourMicros, sorted[i].partner, sorted[i].name, b.slot % rollupSlots, b.facts[sorted[i]]}
 	})
-	if err := b.later(ctx, t.add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n")); err != nil {
+	if err := b.later(ctx, t.Add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n")); err != nil {
 		return err
 	}
 	all := map[string]int{}
@@ -56,9 +57,11 @@ func (b *batch) storeFacts(ctx context.Context) error {
 		all[f.name] += n
 	}
 	names := slices.Sorted(maps.Keys(all))
-	t = b.statement().add("INSERT INTO rollups_all (hour, fact, slot, n) ")
-	t.values(len(names), func(i int) []any { return []any{micros(b.now) / hourMicros, names[i], b.slot, all[names[i]]} })
-	return b.later(ctx, t.add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
+	t = b.statement().Add("INSERT INTO rollups_all (hour, fact, slot, n) ")
+	t.Values(len(names), func(i int) []any {
+		return []any{database.Micros(b.now) / database.HourMicros, names[i], b.slot, all[names[i]]}
+	})
+	return b.later(ctx, t.Add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
 }
 
 // note writes an act of the gateway itself into the audit log with the batch.
@@ -86,7 +89,7 @@ func (i Invariant) Drift() int64 {
 
 // Invariant reads both sides in one statement, so of one moment.
 func (l *Ledger) Invariant(ctx context.Context) (i Invariant, err error) {
-	err = l.db.read.QueryRowContext(ctx, `SELECT
+	err = l.db.Read.QueryRowContext(ctx, `SELECT
 		COALESCE(SUM(CASE WHEN fact = 'created' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'delivered' THEN n END), 0),
 		COALESCE(SUM(CASE WHEN fact = 'exhausted' THEN n END), 0), COALESCE(SUM(CASE WHEN fact = 'cancelled' THEN n END), 0),
 		(SELECT COUNT(*) FROM deliveries WHERE due_at >= 0 AND trigger <> 'test')

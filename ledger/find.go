@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/ledger/database"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -75,14 +77,14 @@ var finders = []finder{
 // (or URL) or partner, each by an index, and answers up to MaxHits hits of the
 // scope. A text that ends with * finds the partners whose code begins with it.
 // Of what several hits tell only the newest is left.
-func (l *Ledger) Find(ctx context.Context, s Scope, what string) (hits []Hit, err error) {
-	what = storable(strings.TrimSpace(what))
+func (l *Ledger) Find(ctx context.Context, s partners.Scope, what string) (hits []Hit, err error) {
+	what = database.Text(strings.TrimSpace(what))
 	if what == "" || len(what) > maxFindText {
 		return nil, nil
 	}
 	if begin, cut := strings.CutSuffix(what, "*"); cut {
-		t := new(statement).add("SELECT code, code, name, created_at FROM partners WHERE code >= ? AND code < ?", begin, begin+"\U0010FFFF").within(s, "code")
-		return l.hits(ctx, HitPartner, t.add(" ORDER BY code LIMIT ?", MaxHits), nil)
+		t := new(database.Statement).Add("SELECT code, code, name, created_at FROM partners WHERE code >= ? AND code < ?", begin, begin+"\U0010FFFF").Within(s, "code")
+		return l.hits(ctx, HitPartner, t.Add(" ORDER BY code LIMIT ?", MaxHits), nil)
 	}
 	prefix := idPrefix(what)
 	if u, err := url.Parse(what); err == nil && u.Host != "" {
@@ -92,8 +94,8 @@ func (l *Ledger) Find(ctx context.Context, s Scope, what string) (hits []Hit, er
 		if f.prefix != prefix {
 			continue
 		}
-		t := new(statement).add(f.query, what).within(s, f.column)
-		if hits, err = l.hits(ctx, f.kind, t.add(f.order+" LIMIT ?", hitsEach), hits); err != nil {
+		t := new(database.Statement).Add(f.query, what).Within(s, f.column)
+		if hits, err = l.hits(ctx, f.kind, t.Add(f.order+" LIMIT ?", hitsEach), hits); err != nil {
 			return nil, err
 		}
 	}
@@ -111,10 +113,10 @@ func idPrefix(what string) string {
 }
 
 // hits adds what t finds to hits, each thing of a partner once.
-func (l *Ledger) hits(ctx context.Context, kind HitKind, t *statement, hits []Hit) ([]Hit, error) {
-	err := t.query(ctx, l.db.read, func(rows row) error {
+func (l *Ledger) hits(ctx context.Context, kind HitKind, t *database.Statement, hits []Hit) ([]Hit, error) {
+	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		h := Hit{Kind: kind}
-		if err := rows.Scan(&h.ID, &h.PartnerCode, &h.Label, timeColumn{&h.At}); err != nil {
+		if err := rows.Scan(&h.ID, &h.PartnerCode, &h.Label, database.Time(&h.At)); err != nil {
 			return err
 		}
 		for _, have := range hits {

@@ -7,6 +7,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -25,31 +26,31 @@ func TestAnythingIsFoundByItsIdItsNameOrItsHost(t *testing.T) {
 		}
 		for _, c := range []struct {
 			what  string
-			scope ledger.Scope
+			scope partners.Scope
 			want  []string // kind and id
 		}{
-			{a.EventID, ledger.Everything(), []string{"event " + a.EventID}},
-			{a.EventID, ledger.Only("acme"), []string{"event " + a.EventID}},
-			{a.EventID, ledger.Only("acorn"), nil},
-			{a.EventID, ledger.Only(""), nil},
-			{a.DeliveryIDs[0], ledger.Only("acme"), []string{"delivery " + a.DeliveryIDs[0]}},
-			{attempts[0].ID, ledger.Only("acme"), []string{"attempt " + a.DeliveryIDs[0]}},
-			{attempts[0].ID, ledger.Only("acorn"), nil},
-			{" " + e.ID + " ", ledger.Everything(), []string{"endpoint " + e.ID}},
-			{order.ID, ledger.Only("acme"), []string{"order " + order.ID}},
-			{"shop-1", ledger.Everything(), []string{"order " + order.ID}},
-			{"tp_1", ledger.Everything(), []string{"reference tp_1", "reference tp_1"}},
-			{"tp_1", ledger.Only("acorn"), []string{"reference tp_1"}},
-			{"card_1", ledger.Only("acme"), []string{"reference card_1"}},
-			{"acme", ledger.Everything(), []string{"partner acme"}},
-			{"acme", ledger.Only("acorn"), nil},
-			{"ac*", ledger.Everything(), []string{"partner acme", "partner acorn"}},
-			{"Partner.example.com", ledger.Everything(), []string{"host partner.example.com"}},
-			{"https://partner.example.com/elsewhere", ledger.Only("acme"), []string{"host partner.example.com"}},
-			{"https://partner.example.com/elsewhere", ledger.Only("acorn"), nil},
-			{webhook.NewID(webhook.EventPrefix), ledger.Everything(), nil},
-			{"", ledger.Everything(), nil},
-			{"nothing\x00 like it", ledger.Everything(), nil},
+			{a.EventID, partners.Everything(), []string{"event " + a.EventID}},
+			{a.EventID, partners.Only("acme"), []string{"event " + a.EventID}},
+			{a.EventID, partners.Only("acorn"), nil},
+			{a.EventID, partners.Only(""), nil},
+			{a.DeliveryIDs[0], partners.Only("acme"), []string{"delivery " + a.DeliveryIDs[0]}},
+			{attempts[0].ID, partners.Only("acme"), []string{"attempt " + a.DeliveryIDs[0]}},
+			{attempts[0].ID, partners.Only("acorn"), nil},
+			{" " + e.ID + " ", partners.Everything(), []string{"endpoint " + e.ID}},
+			{order.ID, partners.Only("acme"), []string{"order " + order.ID}},
+			{"shop-1", partners.Everything(), []string{"order " + order.ID}},
+			{"tp_1", partners.Everything(), []string{"reference tp_1", "reference tp_1"}},
+			{"tp_1", partners.Only("acorn"), []string{"reference tp_1"}},
+			{"card_1", partners.Only("acme"), []string{"reference card_1"}},
+			{"acme", partners.Everything(), []string{"partner acme"}},
+			{"acme", partners.Only("acorn"), nil},
+			{"ac*", partners.Everything(), []string{"partner acme", "partner acorn"}},
+			{"Partner.example.com", partners.Everything(), []string{"host partner.example.com"}},
+			{"https://partner.example.com/elsewhere", partners.Only("acme"), []string{"host partner.example.com"}},
+			{"https://partner.example.com/elsewhere", partners.Only("acorn"), nil},
+			{webhook.NewID(webhook.EventPrefix), partners.Everything(), nil},
+			{"", partners.Everything(), nil},
+			{"nothing\x00 like it", partners.Everything(), nil},
 		} {
 			hits, err := b.Find(t.Context(), c.scope, c.what)
 			if err != nil {
@@ -88,7 +89,7 @@ func TestEachReferenceIsReconciledOrSaysWhyNot(t *testing.T) {
 		const keep = 30 * 24 * time.Hour
 		refs := []string{"tp_sent", " tp_gone ", "card_1", "card_2", "tp_other", order.ID, "shop-1", "tp_bad", "tp_old", old, "tp_none", "", "tp_sent",
 			first.DeliveryIDs[0], sent.EventID}
-		want := func(name string, s ledger.Scope, partner string, want []string) {
+		want := func(name string, s partners.Scope, partner string, want []string) {
 			t.Helper()
 			answers, err := b.Reconcile(t.Context(), s, partner, refs, keep)
 			if err != nil {
@@ -116,13 +117,13 @@ func TestEachReferenceIsReconciledOrSaysWhyNot(t *testing.T) {
 		theirs := []string{"tp_sent delivered acme", "tp_gone exhausted " + gone.DeliveryIDs[0] + " acme", "card_1 exhausted " + gone.DeliveryIDs[0] + " acme",
 			"card_2 filtered acme", "tp_other never_received ", order.ID + " nothing_yet acme", "shop-1 nothing_yet acme", "tp_bad refused acme",
 			"tp_old past_retention acme", old + " past_retention ", "tp_none never_received ", id + " exhausted " + id + " acme", sent.EventID + " delivered acme"}
-		want("the partner", ledger.Only("acme"), "", theirs)
+		want("the partner", partners.Only("acme"), "", theirs)
 		theirs[4] = "tp_other other_partner other"
-		want("an operator, for the partner", ledger.Everything(), "acme", theirs)
-		want("another partner", ledger.Only("other"), "", []string{"tp_sent never_received ", "tp_gone never_received ", "card_1 queued other",
+		want("an operator, for the partner", partners.Everything(), "acme", theirs)
+		want("another partner", partners.Only("other"), "", []string{"tp_sent never_received ", "tp_gone never_received ", "card_1 queued other",
 			"card_2 never_received ", "tp_other queued other", order.ID + " never_received ", "shop-1 never_received ", "tp_bad never_received ",
 			"tp_old never_received ", old + " past_retention ", "tp_none never_received ", id + " never_received ", sent.EventID + " never_received "})
-		if _, err := b.Reconcile(t.Context(), ledger.Everything(), "", make([]string, ledger.MaxReferences+1), keep); err != nil {
+		if _, err := b.Reconcile(t.Context(), partners.Everything(), "", make([]string, ledger.MaxReferences+1), keep); err != nil {
 			t.Errorf("empty lines are refused: %v", err)
 		}
 	})

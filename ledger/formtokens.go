@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -23,7 +24,7 @@ func (l *Ledger) OnceForm(ctx context.Context, token string, do func() (result s
 		return "", false, webhook.Invalid("form", "is missing: load the page again and send it from there")
 	}
 	hash := partners.HashPageToken(token)
-	first, err := l.happened(ctx, "INSERT INTO form_tokens (hash, result, used_at) VALUES ($1, '', $2) ON CONFLICT (hash) DO NOTHING", hash, micros(time.Now()))
+	first, err := l.happened(ctx, "INSERT INTO form_tokens (hash, result, used_at) VALUES ($1, '', $2) ON CONFLICT (hash) DO NOTHING", hash, database.Micros(time.Now()))
 	if err != nil {
 		return "", false, fmt.Errorf("note that a form was sent: %w", err)
 	}
@@ -32,20 +33,20 @@ func (l *Ledger) OnceForm(ctx context.Context, token string, do func() (result s
 		return result, true, err
 	}
 	result, err = do()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CommitTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), database.CommitTimeout)
 	defer cancel()
 	if err != nil {
 		_, forget := l.happened(ctx, "DELETE FROM form_tokens WHERE hash = $1", hash)
 		return "", false, errors.Join(err, forget)
 	}
 	if _, err := l.happened(ctx, "UPDATE form_tokens SET result = $2 WHERE hash = $1", hash, result); err != nil {
-		l.db.log.WarnContext(ctx, "what came of a form is not noted", "error", err)
+		l.db.Log.WarnContext(ctx, "what came of a form is not noted", "error", err)
 	}
 	return result, false, nil
 }
 
 func (l *Ledger) formResult(ctx context.Context, hash []byte) (result string, err error) {
-	err = l.db.write.QueryRowContext(ctx, "SELECT result FROM form_tokens WHERE hash = $1", hash).Scan(&result)
+	err = l.db.Write.QueryRowContext(ctx, "SELECT result FROM form_tokens WHERE hash = $1", hash).Scan(&result)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && result == "" {
 		return "", webhook.Conflict("this form was sent a moment ago and is being worked on: look at what came of it before you send it again")
 	}

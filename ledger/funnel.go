@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -55,7 +56,7 @@ func percentiles(times []time.Duration) Percentiles {
 // PartnerFunnel follows what came for one partner from since until until, by
 // its newest FunnelSample events and deliveries. It is empty for a partner that
 // the scope does not hold.
-func (l *Ledger) PartnerFunnel(ctx context.Context, s Scope, code string, since, until time.Time) (f Funnel, err error) {
+func (l *Ledger) PartnerFunnel(ctx context.Context, s partners.Scope, code string, since, until time.Time) (f Funnel, err error) {
 	f = Funnel{AsOf: time.Now().UTC(), Since: since, Until: until}
 	events, err := l.funnelEvents(ctx, s, code, since, until)
 	if err != nil {
@@ -128,11 +129,11 @@ type funnelEvent struct {
 }
 
 // funnelEvents lists the partner's newest FunnelSample events, newest first.
-func (l *Ledger) funnelEvents(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
-	t := new(statement).add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
+func (l *Ledger) funnelEvents(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
+	t := new(database.Statement).Add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
 		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
-	return collect(ctx, l.db.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
-		return []any{&e.id, timeColumn{&e.createdAt}, &e.filtered}
+	return database.Collect(ctx, l.db.Read, t.Within(s, "partner_code").Add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
+		return []any{&e.id, database.Time(&e.createdAt), &e.filtered}
 	})
 }
 
@@ -148,11 +149,11 @@ type funnelDelivery struct {
 
 // funnelDeliveries lists the partner's newest FunnelSample deliveries of every
 // trigger, newest first.
-func (l *Ledger) funnelDeliveries(ctx context.Context, s Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
-	t := new(statement).add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
+func (l *Ledger) funnelDeliveries(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
+	t := new(database.Statement).Add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
-	found, err = collect(ctx, l.db.read, t.within(s, "partner_code").add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
-		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, timeColumn{&d.createdAt}, timeColumn{&d.firstAt}, timeColumn{&d.lastAt}, microsColumn{&d.took}}
+	found, err = database.Collect(ctx, l.db.Read, t.Within(s, "partner_code").Add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
+		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, database.Time(&d.createdAt), database.Time(&d.firstAt), database.Time(&d.lastAt), database.Duration(&d.took)}
 	})
 	return found, err
 }
@@ -163,12 +164,12 @@ const certificateAttempts = 20
 
 // CertificateEnds is when the certificate ends that an endpoint's receiver
 // showed last; zero if it showed none of late, or the scope does not hold it.
-func (l *Ledger) CertificateEnds(ctx context.Context, s Scope, endpointID string) (at time.Time, err error) {
+func (l *Ledger) CertificateEnds(ctx context.Context, s partners.Scope, endpointID string) (at time.Time, err error) {
 	ids, err := l.newestOf(ctx, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
 	if err == nil && len(ids) > 0 {
-		t := list(new(statement).add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
-		err = t.add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
-			query(ctx, l.db.read, func(rows row) error { return rows.Scan(timeColumn{&at}) })
+		t := database.InList(new(database.Statement).Add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
+		err = t.Add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
+			Query(ctx, l.db.Read, func(rows database.Row) error { return rows.Scan(database.Time(&at)) })
 	}
 	return at, err
 }
@@ -180,8 +181,8 @@ var configuration = []string{"partner.", "endpoint.", "secret."}
 // endpoints and of its secrets from the audit log, newest first. What the
 // gateway did itself, such as disabling an endpoint, is among them; tests are not.
 // A partner that the scope does not hold has none.
-func (l *Ledger) PartnerChanges(ctx context.Context, s Scope, code string, limit int) ([]partners.AuditEntry, error) {
-	return l.changes(ctx, auditOf(configuration).add(" AND partner_code = ?", code).within(s, "partner_code"), limit)
+func (l *Ledger) PartnerChanges(ctx context.Context, s partners.Scope, code string, limit int) ([]partners.AuditEntry, error) {
+	return l.changes(ctx, auditOf(configuration).Add(" AND partner_code = ?", code).Within(s, "partner_code"), limit)
 }
 
 // RecentChanges lists the newest changes of any partner's configuration, of
@@ -191,15 +192,15 @@ func (l *Ledger) RecentChanges(ctx context.Context, limit int) ([]partners.Audit
 }
 
 // auditOf selects the entries of groups of acts, but tests.
-func auditOf(groups []string) *statement {
-	t := new(statement).add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
+func auditOf(groups []string) *database.Statement {
+	t := new(database.Statement).Add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
 	for i, group := range groups {
-		t.add([]string{" AND (", " OR "}[min(i, 1)]+"SUBSTR(action, 1, ?) = ?", len(group), group)
+		t.Add([]string{" AND (", " OR "}[min(i, 1)]+"SUBSTR(action, 1, ?) = ?", len(group), group)
 	}
-	return t.add(")")
+	return t.Add(")")
 }
 
-func (l *Ledger) changes(ctx context.Context, t *statement, limit int) ([]partners.AuditEntry, error) {
-	found, err := t.add(" ORDER BY id DESC LIMIT ?", limit).audit(ctx, l.db.read)
+func (l *Ledger) changes(ctx context.Context, t *database.Statement, limit int) ([]partners.AuditEntry, error) {
+	found, err := readEntries(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit))
 	return found, err
 }

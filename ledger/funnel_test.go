@@ -6,6 +6,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -27,7 +28,7 @@ func TestAFunnelCountsEventsAndDeliveriesOfOneTime(t *testing.T) {
 			}
 		}
 		b.Tickets()
-		f, err := b.PartnerFunnel(t.Context(), ledger.Only("acme"), "acme", began, time.Now().Add(time.Minute))
+		f, err := b.PartnerFunnel(t.Context(), partners.Only("acme"), "acme", began, time.Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}

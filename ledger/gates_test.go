@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -175,7 +175,7 @@ func TestNoEndpointIsDisabledByAClockThatIsAhead(t *testing.T) {
 	if w := fail(now.Add(-time.Hour)); w.Disabled || w.Health.Warned != 0 {
 		t.Errorf("after an hour: %+v", w)
 	}
-	if w := fail(now.Add(39 * day)); w.Disabled || w.Health.FailingSince.Sub(now).Abs() > ledger.MaxClockSkew {
+	if w := fail(now.Add(39 * day)); w.Disabled || w.Health.FailingSince.Sub(now).Abs() > database.MaxClockSkew {
 		t.Errorf("failing since a time that has not come: %+v", w)
 	}
 	if w := fail(now.Add(-webhook.DisableAfter)); !w.Disabled {

@@ -7,6 +7,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -37,14 +38,14 @@ func TestASearchFindsWhatIsFarBack(t *testing.T) {
 				States: []webhook.State{webhook.Delivered, webhook.Exhausted, webhook.Pending, webhook.Held}},
 			" AND d.webhook_type = 'TopupCard' AND d.last_status = 200": {Types: []webhook.Type{webhook.TopupCard}, StatusCode: 200},
 		} {
-			q.Scope, q.Limit = ledger.Everything(), farBackPage
+			q.Scope, q.Limit = partners.Everything(), farBackPage
 			same(t, "found"+where, everything(t, b, q), listIDs(t, b, "SELECT d.id FROM deliveries d WHERE d.id <> ''"+where+" ORDER BY d.id DESC"))
 		}
-		if found := everything(t, b, ledger.DeliveryQuery{Scope: ledger.Everything(), NeedsAttention: true}); !slices.Contains(found, old) {
+		if found := everything(t, b, ledger.DeliveryQuery{Scope: partners.Everything(), NeedsAttention: true}); !slices.Contains(found, old) {
 			t.Error("what has been waiting for weeks needs no attention")
 		}
 		var sent []string
-		q := ledger.EventQuery{Scope: ledger.Everything(), Limit: farBackPage}
+		q := ledger.EventQuery{Scope: partners.Everything(), Limit: farBackPage}
 		for more := true; more; more = q.Cursor != "" {
 			found, next, err := b.SentEvents(t.Context(), q)
 			if err != nil {
@@ -74,7 +75,7 @@ func TestNewDeliveriesAreFoundBesideTheOldestOpenOne(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 1)
-		open := ledger.DeliveryQuery{Scope: ledger.Everything(), States: []webhook.State{webhook.Queued, webhook.Pending}}
+		open := ledger.DeliveryQuery{Scope: partners.Everything(), States: []webhook.State{webhook.Queued, webhook.Pending}}
 		same(t, "open", len(search(t, b, open).Items), 0)
 		ids := storeMany(t, b, "acme", 3)
 		slices.Reverse(ids)

@@ -13,8 +13,8 @@ const keeperLease = "keeper"
 // else's connection; where another process leads it locks nothing.
 func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 	// Neither silent nor told of by a clock that was ahead.
-	lives := " > " + l.db.clock + " - $3 AND leases.seen_at <= " + l.db.clock + " + $3"
-	result, err := l.db.pools.lease.ExecContext(ctx, "INSERT INTO leases (name, holder, seen_at) SELECT $1, $2, "+l.db.clock+
+	lives := " > " + l.db.Clock + " - $3 AND leases.seen_at <= " + l.db.Clock + " + $3"
+	result, err := l.db.Lease.ExecContext(ctx, "INSERT INTO leases (name, holder, seen_at) SELECT $1, $2, "+l.db.Clock+
 		" WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = $1 AND leases.holder <> $2 AND leases.seen_at"+lives+")"+
 		" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, seen_at = excluded.seen_at"+
 		" WHERE leases.holder = excluded.holder OR NOT (leases.seen_at"+lives+")",
@@ -28,7 +28,7 @@ func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 
 // Resign implements delivery.Election.
 func (l *Ledger) Resign(ctx context.Context, workerID string) error {
-	_, err := l.db.pools.lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", keeperLease, workerID)
+	_, err := l.db.Lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", keeperLease, workerID)
 	return err
 }
 

@@ -1,8 +1,7 @@
 // Package ledger keeps everything the gateway must not forget, in PostgreSQL
-// or SQLite, and owns every line of SQL.
+// or SQLite. The SQL is here, and goes over ledger/database.
 //
-// One SQL text serves both databases; what differs stands in dialect.go. The
-// writes of the delivery path (append, claim, record and what moves a window)
+// The writes of the delivery path (append, claim, record and what moves a window)
 // go through writers that commit what has gathered in one transaction, on
 // SQLite one, on PostgreSQL one each for events, claims and records; see
 // writer.go for its order of locks.
@@ -13,13 +12,14 @@ import (
 	"slices"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
 
 // Ledger is an open database. It is safe for concurrent use.
 type Ledger struct {
-	db     *DB
+	db     *database.DB
 	writer *writer
 	// On PostgreSQL claims and records have writers of their own, so that
 	// accepting never waits behind them; on SQLite, which has one writer, they
@@ -58,7 +58,7 @@ type Options struct {
 }
 
 // New starts the writers of the ledger that db holds. Close it before db.
-func New(db *DB, o Options) *Ledger {
+func New(db *database.DB, o Options) *Ledger {
 	l := &Ledger{db: db, slot: rand.IntN(maxSlot), metrics: o.Metrics, retry: o.Retry}
 	admitted := o.Admitted
 	if admitted == nil {
@@ -74,11 +74,11 @@ func New(db *DB, o Options) *Ledger {
 		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
 	if db.Embedded() {
-		l.writer = startWriter(l, l.slot, queryWriter, admitted)
+		l.writer = startWriter(l, l.slot, database.QueryWriter, admitted)
 		l.claims, l.records = l.writer, l.writer
 	} else {
-		l.writer = startWriter(l, l.slot, queryEvents, admitted)
-		l.claims, l.records = startWriter(l, l.slot+1, queryClaims, admitted), startWriter(l, l.slot+2, queryRecords, admitted)
+		l.writer = startWriter(l, l.slot, database.QueryEvents, admitted)
+		l.claims, l.records = startWriter(l, l.slot+1, database.QueryClaims, admitted), startWriter(l, l.slot+2, database.QueryRecords, admitted)
 	}
 	return l
 }
@@ -114,7 +114,7 @@ func (l *Ledger) ForPartners() *Ledger { return l.over(l.db.ForPartners()) }
 // atDoor is the same for what anybody can ask for without having signed in.
 func (l *Ledger) atDoor() *Ledger { return l.over(l.db.AtDoor()) }
 
-func (l *Ledger) over(db *DB) *Ledger {
+func (l *Ledger) over(db *database.DB) *Ledger {
 	same := *l
 	same.db = db
 	return &same

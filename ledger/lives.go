@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
@@ -13,8 +14,8 @@ import (
 // that differ as much as they may shorten nothing. Orders are not among them:
 // their end was told to the partner, and to who pays.
 func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
-	end := func(life time.Duration) int64 { return micros(now.Add(life)) }
-	wrong := func(life time.Duration) int64 { return micros(now.Add(life + MaxClockSkew)) }
+	end := func(life time.Duration) int64 { return database.Micros(now.Add(life)) }
+	wrong := func(life time.Duration) int64 { return database.Micros(now.Add(life + database.MaxClockSkew)) }
 	const family = partners.RefreshIdle + partners.AccessLife // Family.EndsAt
 	for _, step := range []struct {
 		what, query string
@@ -31,7 +32,7 @@ func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
 		{"rates", "UPDATE rates SET updated_at = $1 WHERE updated_at > $2", []any{end(0), wrong(0)}},
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
-		if _, err := l.db.write.ExecContext(ctx, step.query, step.args...); err != nil {
+		if _, err := l.db.Write.ExecContext(ctx, step.query, step.args...); err != nil {
 			return fmt.Errorf("bound the lives of %s: %w", step.what, err)
 		}
 	}
@@ -43,7 +44,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 	end := now.Add(partners.KeyOverlap)
 	type change struct{ code, was, is any }
 	var changes []change
-	err := new(statement).add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").query(ctx, l.db.read, func(rows row) error {
+	err := new(database.Statement).Add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").Query(ctx, l.db.Read, func(rows database.Row) error {
 		var code string
 		var stored []byte
 		if err := rows.Scan(&code, &stored); err != nil {
@@ -52,7 +53,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 		keys, err := readOldKeys(stored)
 		wrong := false
 		for i := range keys {
-			if keys[i].Until.After(end.Add(MaxClockSkew)) {
+			if keys[i].Until.After(end.Add(database.MaxClockSkew)) {
 				keys[i].Until, wrong = end, true
 			}
 		}
@@ -65,7 +66,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("read the keys that were replaced: %w", err)
 	}
 	for _, c := range changes { // what changes meanwhile waits for the next sweep
-		_, err := l.db.write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
+		_, err := l.db.Write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
 		if err != nil {
 			return fmt.Errorf("bound the lives of replaced keys: %w", err)
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -53,7 +53,7 @@ func TestNobodyStaysInForLongerByAClockThatWasAhead(t *testing.T) {
 			}
 			return n
 		}
-		ahead(ledger.MaxClockSkew)
+		ahead(database.MaxClockSkew)
 		want := later()
 		sweep(t, b, now)
 		same(t, "ends of clocks that differ a little", later(), want)
@@ -76,14 +76,14 @@ func TestAReplacedKeyVerifiesForADayAlsoByAClockThatWasAhead(t *testing.T) {
 		b.Partner(t, "umbrella")
 		now := time.Now().Truncate(time.Microsecond).UTC()
 		right := now.Add(partners.KeyOverlap)
-		for code, ahead := range map[string]time.Duration{"acme": 40 * day, "umbrella": ledger.MaxClockSkew} {
+		for code, ahead := range map[string]time.Duration{"acme": 40 * day, "umbrella": database.MaxClockSkew} {
 			_, err := b.UpdatePartner(t.Context(), code, func(p *partners.Partner) error { return p.ReplaceKey([]byte("new"), now.Add(ahead)) })
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		sweep(t, b, now)
-		for code, until := range map[string]time.Time{"acme": right, "umbrella": right.Add(ledger.MaxClockSkew)} {
+		for code, until := range map[string]time.Time{"acme": right, "umbrella": right.Add(database.MaxClockSkew)} {
 			p, err := b.Ledger.Partner(t.Context(), code)
 			if err != nil {
 				t.Fatal(err)

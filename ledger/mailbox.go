@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
 // KeepLetter implements partners.MailboxStore.
 func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
-	_, err := l.db.write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, micros(k.CreatedAt))
+	_, err := l.db.Write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, database.Micros(k.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("keep a letter: %w", err)
 	}
@@ -20,12 +21,12 @@ func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
 
 // Letters implements partners.MailboxStore.
 func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found []partners.KeptLetter, next string, err error) {
-	t := new(statement).add("SELECT id, partner_code, email, lang, sealed_code, created_at FROM mailbox")
+	t := new(database.Statement).Add("SELECT id, partner_code, email, lang, sealed_code, created_at FROM mailbox")
 	if cursor != "" {
-		t.add(" WHERE id < ?", cursor)
+		t.Add(" WHERE id < ?", cursor)
 	}
-	found, err = collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
-		return []any{&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, timeColumn{&k.CreatedAt}}
+	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
+		return []any{&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, database.Time(&k.CreatedAt)}
 	})
 	if len(found) > limit {
 		found = found[:limit]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 )
 
@@ -19,7 +20,7 @@ func TestABorrowedSchemaIsGivenBackEmpty(t *testing.T) {
 	var left *sql.Conn
 	t.Run("borrower", func(t *testing.T) {
 		address = ledgertest.Borrowed(t)
-		l, err := ledgertest.Open(t.Context(), ledger.DBOptions{DatabaseURL: address}, ledger.Options{})
+		l, err := ledgertest.Open(t.Context(), database.Options{DatabaseURL: address}, ledger.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +45,8 @@ func TestABorrowedSchemaIsGivenBackEmpty(t *testing.T) {
 		t.Error("a session outlives its test")
 	}
 	_ = errors.Join(left.Close(), server.Close())
-	b := &ledgertest.Bench{At: ledger.DBOptions{DatabaseURL: address}}
-	b.Raw = openRaw(t, b.At)
+	b := &ledgertest.Bench{At: database.Options{DatabaseURL: address}}
+	b.Raw = ledgertest.OpenRaw(t, b.At)
 	for _, table := range []string{"partners", "endpoints", "windows", "events", "deliveries", "rollups", "idempotency_keys"} {
 		same(t, table, b.Count(t, "SELECT COUNT(*) FROM "+table), 0)
 	}

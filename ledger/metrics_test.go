@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 )
 
@@ -15,7 +16,7 @@ import (
 func measured(t *testing.T, b *ledgertest.Bench) (read func() map[string]float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	b.Options.Metrics, b.At.Metrics = ledger.NewMetrics(registry), ledger.NewDBMetrics(registry)
+	b.Options.Metrics, b.At.Metrics = ledger.NewMetrics(registry), database.NewMetrics(registry)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestWhatRetentionDeletesIsCounted(t *testing.T) {
 func TestATransactionThatStaysOpenAndDeadRowsAreFound(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.NewFresh(t, "postgres")
-	look := func() ledger.Upkeep {
+	look := func() database.Upkeep {
 		t.Helper()
 		u, err := b.DB.Upkeep(t.Context())
 		if err != nil {

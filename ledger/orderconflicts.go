@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -25,7 +26,7 @@ func (b *batch) keepConflict(ctx context.Context, m *orders.Move, was orders.Ord
 	}
 	_, err := b.tx.ExecContext(ctx, `INSERT INTO order_conflicts (order_id, to_status, paid_amount, tx_hash, sequence, from_status, actor, reason,
 		at, settled_at, settled_by, settlement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', '') ON CONFLICT DO NOTHING`,
-		was.ID, string(c.To), c.Refused.PaidAmount, c.Refused.TxHash, c.Sequence, string(c.From), c.Actor, c.Reason, micros(c.At))
+		was.ID, string(c.To), c.Refused.PaidAmount, c.Refused.TxHash, c.Sequence, string(c.From), c.Actor, c.Reason, database.Micros(c.At))
 	return err
 }
 
@@ -37,13 +38,13 @@ func (l *Ledger) OpenConflicts(ctx context.Context) ([]orders.Conflict, error) {
 
 // conflicts lists the conflicts that a condition holds for, the oldest first.
 func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (found []orders.Conflict, err error) {
-	t := new(statement).add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
+	t := new(database.Statement).Add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
 		c.paid_amount, c.tx_hash, c.settled_at, c.settled_by, c.settlement
-		FROM order_conflicts c JOIN orders o ON o.id = c.order_id WHERE `+where, args...).add(" ORDER BY c.at, c.to_status LIMIT ?", maxConflicts)
-	err = t.query(ctx, l.db.read, func(rows row) error {
+		FROM order_conflicts c JOIN orders o ON o.id = c.order_id WHERE `+where, args...).Add(" ORDER BY c.at, c.to_status LIMIT ?", maxConflicts)
+	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		c := orders.Conflict{Change: orders.Change{Refused: &orders.Refusal{}}}
-		err := rows.Scan(&c.OrderID, &c.ExternalOrderID, &c.PartnerCode, &c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, timeColumn{&c.At},
-			&c.Refused.PaidAmount, &c.Refused.TxHash, timeColumn{&c.Refused.SettledAt}, &c.Refused.SettledBy, &c.Refused.Settlement)
+		err := rows.Scan(&c.OrderID, &c.ExternalOrderID, &c.PartnerCode, &c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, database.Time(&c.At),
+			&c.Refused.PaidAmount, &c.Refused.TxHash, database.Time(&c.Refused.SettledAt), &c.Refused.SettledBy, &c.Refused.Settlement)
 		found = append(found, c)
 		return err
 	})
@@ -57,10 +58,10 @@ func (l *Ledger) SettleOrder(ctx context.Context, id, who, settlement string, by
 	if _, err := l.Order(ctx, id); err != nil {
 		return err
 	}
-	return l.audited(ctx, about(by, id, settlement), func(tx querier) error {
-		t := new(statement).add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
-			micros(time.Now()), who, settlement, id)
-		n, err := t.exec(ctx, tx)
+	return l.audited(ctx, about(by, id, settlement), func(tx database.Querier) error {
+		t := new(database.Statement).Add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
+			database.Micros(time.Now()), who, settlement, id)
+		n, err := t.Exec(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("settle order %s: %w", id, err)
 		}

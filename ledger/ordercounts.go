@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 )
 
@@ -23,10 +24,10 @@ func (l *Ledger) OrderCounts(ctx context.Context) (map[orders.Status]int64, erro
 			open = append(open, string(s))
 		}
 	}
-	t := new(statement).add("SELECT status, COUNT(*) FROM orders WHERE status IN ")
-	list(t, open).add(" GROUP BY status UNION ALL SELECT SUBSTR(fact, ?), CAST(SUM(n) AS BIGINT) FROM rollups_all WHERE fact IN ", len(factOrder)+1)
-	list(t, final).add(" GROUP BY fact")
-	err := t.query(ctx, l.db.read, func(rows row) error {
+	t := new(database.Statement).Add("SELECT status, COUNT(*) FROM orders WHERE status IN ")
+	database.InList(t, open).Add(" GROUP BY status UNION ALL SELECT SUBSTR(fact, ?), CAST(SUM(n) AS BIGINT) FROM rollups_all WHERE fact IN ", len(factOrder)+1)
+	database.InList(t, final).Add(" GROUP BY fact")
+	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var status orders.Status
 		var n int64
 		err := rows.Scan(&status, &n)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -116,10 +117,10 @@ func (l *Ledger) ExpireOrders(ctx context.Context, keyID string) (expired int, e
 // dueOrders lists orders that have run out unpaid at now, longest first; only
 // id and ExpiresAt are set.
 func (l *Ledger) dueOrders(ctx context.Context, now time.Time, after orders.Order) (due []orders.Order, err error) {
-	t := new(statement).add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
+	t := new(database.Statement).Add(`SELECT id, expires_at FROM orders WHERE status = 'AWAITING_PAYMENT' AND payout_at = 0
 		AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?`,
-		micros(now), micros(after.ExpiresAt), after.ID, expireStep)
-	return collect(ctx, l.db.read, t, func(o *orders.Order) []any { return []any{&o.ID, timeColumn{&o.ExpiresAt}} })
+		database.Micros(now), database.Micros(after.ExpiresAt), after.ID, expireStep)
+	return database.Collect(ctx, l.db.Read, t, func(o *orders.Order) []any { return []any{&o.ID, database.Time(&o.ExpiresAt)} })
 }
 
 // changeOrders runs the batch's changes of orders under their locks. One that
@@ -170,9 +171,9 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	}
 	ids := slices.Sorted(maps.Keys(have))
 	clear(have)
-	t := new(statement).add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
-	list(t, ids).add(" ORDER BY id" + b.ledger.db.forUpdate)
-	err := t.query(ctx, b.tx, func(rows row) error {
+	t := new(database.Statement).Add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
+	database.InList(t, ids).Add(" ORDER BY id" + b.ledger.db.ForUpdate)
+	err := t.Query(ctx, b.tx, func(rows database.Row) error {
 		var o orders.Order
 		err := rows.Scan(orderFields(&o)...)
 		have[o.ID] = o
@@ -186,7 +187,7 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 func (b *batch) storeOrder(ctx context.Context, op *operation, was, next orders.Order) error {
 	_, err := b.tx.ExecContext(ctx, `UPDATE orders SET status = $2, sequence = $3, paid_amount = $4, tx_hash = $5, description = $6,
 		payout_at = $7, updated_at = $8 WHERE id = $1`, next.ID, string(next.Status), next.Sequence, next.PaidAmount,
-		next.TokenTransfer.TxHash, next.Description, micros(next.PayoutAt), micros(next.UpdatedAt))
+		next.TokenTransfer.TxHash, next.Description, database.Micros(next.PayoutAt), database.Micros(next.UpdatedAt))
 	if err != nil || next.Status == was.Status {
 		return err
 	}
@@ -204,7 +205,7 @@ func (b *batch) storeOrder(ctx context.Context, op *operation, was, next orders.
 	b.appends = append(b.appends, op)
 	_, err = b.tx.ExecContext(ctx, `INSERT INTO order_changes (order_id, sequence, from_status, to_status, actor, reason, event_id, at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, next.ID, next.Sequence, string(was.Status), string(next.Status),
-		op.order.actor, op.order.reason, e.ID, micros(next.UpdatedAt))
+		op.order.actor, op.order.reason, e.ID, database.Micros(next.UpdatedAt))
 	return err
 }
 

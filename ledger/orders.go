@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -20,8 +21,8 @@ func orderFields(o *orders.Order) []any {
 	return []any{&o.ID, &o.PartnerCode, &o.ExternalOrderID, &o.Email, &o.Type, &o.FiatAmount, &o.PaidAmount, &token.Currency,
 		&token.Network, amountColumn{&token.Price}, amountColumn{&token.Amount}, &token.WalletAddress, &token.TxHash, &bank.BankBIN,
 		&bank.BankName, &bank.AccountName, &bank.AccountNumber, &bank.Card, &bank.Content, &bank.TotalPayment, &bank.QRToken,
-		&o.Fees.Processing, &o.Fees.System, &o.Status, &o.Sequence, &o.Description, &o.Fingerprint, timeColumn{&o.PayoutAt},
-		timeColumn{&o.CreatedAt}, timeColumn{&o.UpdatedAt}, timeColumn{&o.ExpiresAt}}
+		&o.Fees.Processing, &o.Fees.System, &o.Status, &o.Sequence, &o.Description, &o.Fingerprint, database.Time(&o.PayoutAt),
+		database.Time(&o.CreatedAt), database.Time(&o.UpdatedAt), database.Time(&o.ExpiresAt)}
 }
 
 func orderValues(o orders.Order) []any {
@@ -29,8 +30,8 @@ func orderValues(o orders.Order) []any {
 	return []any{o.ID, o.PartnerCode, o.ExternalOrderID, o.Email, o.Type, o.FiatAmount, o.PaidAmount, token.Currency,
 		token.Network, token.Price.String(), token.Amount.String(), token.WalletAddress, token.TxHash, bank.BankBIN,
 		bank.BankName, bank.AccountName, bank.AccountNumber, bank.Card, bank.Content, bank.TotalPayment, bank.QRToken,
-		o.Fees.Processing, o.Fees.System, string(o.Status), o.Sequence, o.Description, o.Fingerprint, micros(o.PayoutAt),
-		micros(o.CreatedAt), micros(o.UpdatedAt), micros(o.ExpiresAt)}
+		o.Fees.Processing, o.Fees.System, string(o.Status), o.Sequence, o.Description, o.Fingerprint, database.Micros(o.PayoutAt),
+		database.Micros(o.CreatedAt), database.Micros(o.UpdatedAt), database.Micros(o.ExpiresAt)}
 }
 
 // CreateOrder stores a new order and returns it. If its partner has used the
@@ -38,14 +39,14 @@ func orderValues(o orders.Order) []any {
 // the two were not asked for alike, an error with the key DUPLICATE_ORDER
 // ("Idempotent create" of the interface decisions). created tells which.
 func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error) {
-	t := new(statement).add("INSERT INTO orders (" + orderColumns + ") ")
-	t.values(1, func(int) []any { return orderValues(o) }).add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
-	if _, err := t.exec(ctx, l.db.write); err != nil {
+	t := new(database.Statement).Add("INSERT INTO orders (" + orderColumns + ") ")
+	t.Values(1, func(int) []any { return orderValues(o) }).Add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
+	if _, err := t.Exec(ctx, l.db.Write); err != nil {
 		return o, false, fmt.Errorf("insert order %s: %w", o.ID, err)
 	}
 	// The statement above has waited for whoever inserted the same at the
 	// same time. It may also have been ours, with its answer lost.
-	stored, found, err := l.findOrder(ctx, l.db.write, "partner_code = $1 AND external_order_id = $2", o.PartnerCode, o.ExternalOrderID)
+	stored, found, err := l.findOrder(ctx, l.db.Write, "partner_code = $1 AND external_order_id = $2", o.PartnerCode, o.ExternalOrderID)
 	if err == nil && !found {
 		err = fmt.Errorf("order %s is gone", o.ID)
 	}
@@ -62,7 +63,7 @@ func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders
 // ExternalOrderID of c, which is Canonical, made, as it is now, and whether there is one. The error has
 // the key DUPLICATE_ORDER if that create asked for something else.
 func (l *Ledger) CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error) {
-	o, found, err = l.findOrder(ctx, l.db.read, "partner_code = $1 AND external_order_id = $2", c.PartnerCode, c.ExternalOrderID)
+	o, found, err = l.findOrder(ctx, l.db.Read, "partner_code = $1 AND external_order_id = $2", c.PartnerCode, c.ExternalOrderID)
 	if err != nil || !found {
 		return o, false, err
 	}
@@ -78,7 +79,7 @@ func sameCreate(same bool) error {
 
 // Order returns one order by its id, or NotFound.
 func (l *Ledger) Order(ctx context.Context, id string) (orders.Order, error) {
-	o, found, err := l.findOrder(ctx, l.db.read, "id = $1", id)
+	o, found, err := l.findOrder(ctx, l.db.Read, "id = $1", id)
 	if err == nil && !found {
 		err = webhook.NotFound("order", id)
 	}
@@ -88,7 +89,7 @@ func (l *Ledger) Order(ctx context.Context, id string) (orders.Order, error) {
 // PartnerOrder returns a partner's order by the partner's own id of it, or an
 // error with the key ORDER_NOT_FOUND.
 func (l *Ledger) PartnerOrder(ctx context.Context, partnerCode, externalOrderID string) (orders.Order, error) {
-	o, found, err := l.findOrder(ctx, l.db.read, "partner_code = $1 AND external_order_id = $2", partnerCode, externalOrderID)
+	o, found, err := l.findOrder(ctx, l.db.Read, "partner_code = $1 AND external_order_id = $2", partnerCode, externalOrderID)
 	if err == nil && !found {
 		err = &orders.Error{Key: orders.KeyOrderNotFound}
 	}
@@ -97,7 +98,7 @@ func (l *Ledger) PartnerOrder(ctx context.Context, partnerCode, externalOrderID 
 
 // QROrder returns the order whose qrUrl holds token, or NotFound.
 func (l *Ledger) QROrder(ctx context.Context, token string) (orders.Order, error) {
-	o, found, err := l.findOrder(ctx, l.db.read, "qr_token = $1 AND qr_token <> ''", token)
+	o, found, err := l.findOrder(ctx, l.db.Read, "qr_token = $1 AND qr_token <> ''", token)
 	if err == nil && !found {
 		err = &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such code"}
 	}
@@ -105,7 +106,7 @@ func (l *Ledger) QROrder(ctx context.Context, token string) (orders.Order, error
 }
 
 // findOrder returns the one order that a condition can hold for.
-func (l *Ledger) findOrder(ctx context.Context, q querier, where string, args ...any) (o orders.Order, found bool, err error) {
+func (l *Ledger) findOrder(ctx context.Context, q database.Querier, where string, args ...any) (o orders.Order, found bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT "+orderColumns+" FROM orders WHERE "+where, args...).Scan(orderFields(&o)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, false, nil
@@ -115,14 +116,14 @@ func (l *Ledger) findOrder(ctx context.Context, q querier, where string, args ..
 
 // Orders lists orders, newest first, and the cursor of the next page.
 func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Order, next string, err error) {
-	t := new(statement).add("SELECT "+orderColumns+" FROM orders WHERE id < ?", before(f.Cursor, f.Until, webhook.OrderPrefix))
-	t.since("id", webhook.OrderPrefix, f.Since)
-	t.equal("partner_code", f.PartnerCode)
-	t.equal("status", string(f.Status))
+	t := new(database.Statement).Add("SELECT "+orderColumns+" FROM orders WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.OrderPrefix))
+	t.Since("id", webhook.OrderPrefix, f.Since)
+	t.Equal("partner_code", f.PartnerCode)
+	t.Equal("status", string(f.Status))
 	if f.Reference != "" {
-		t.add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
+		t.Add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
 	}
-	found, err = collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", f.Limit+1), orderFields)
+	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), orderFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -133,10 +134,10 @@ func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Or
 // OrderChanges is the history of an order's status, oldest first, with the
 // changes that were refused and are kept.
 func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
-	t := new(statement).add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
+	t := new(database.Statement).Add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
 		WHERE order_id = ? ORDER BY sequence`, orderID)
-	found, err = collect(ctx, l.db.read, t, func(c *orders.Change) []any {
-		return []any{&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, timeColumn{&c.At}}
+	found, err = database.Collect(ctx, l.db.Read, t, func(c *orders.Change) []any {
+		return []any{&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, database.Time(&c.At)}
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -32,7 +33,7 @@ func filled(t *testing.T, driver string, n int) *ledgertest.Bench {
 func everyPage(t *testing.T, b *ledgertest.Bench) {
 	t.Helper()
 	now := time.Now()
-	all := search(t, b, ledger.DeliveryQuery{Scope: ledger.Everything()})
+	all := search(t, b, ledger.DeliveryQuery{Scope: partners.Everything()})
 	d := all.Items[0]
 	check := func(err error) {
 		t.Helper()
@@ -40,7 +41,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 			t.Fatal(err)
 		}
 	}
-	for _, s := range []ledger.Scope{ledger.Everything(), ledger.Only(d.PartnerCode)} {
+	for _, s := range []partners.Scope{partners.Everything(), partners.Only(d.PartnerCode)} {
 		for _, q := range []ledger.DeliveryQuery{
 			{}, {NeedsAttention: true}, {States: []webhook.State{webhook.Exhausted}}, {States: []webhook.State{webhook.Held, webhook.Queued}},
 			{States: []webhook.State{webhook.Delivered}}, {StatusClass: 5}, {ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, {EndpointID: d.EndpointID},
@@ -75,13 +76,13 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	check(err)
 	_, err = b.FailingPartners(t.Context())
 	check(err)
-	_, err = b.PartnerFunnel(t.Context(), ledger.Everything(), d.PartnerCode, now.Add(-day), now)
+	_, err = b.PartnerFunnel(t.Context(), partners.Everything(), d.PartnerCode, now.Add(-day), now)
 	check(err)
-	_, err = b.CertificateEnds(t.Context(), ledger.Only(d.PartnerCode), d.EndpointID)
+	_, err = b.CertificateEnds(t.Context(), partners.Only(d.PartnerCode), d.EndpointID)
 	check(err)
 	_, err = b.RollupLag(t.Context())
 	check(err)
-	_, err = b.Series(t.Context(), ledger.Everything(), "", now.Add(-30*day), now)
+	_, err = b.Series(t.Context(), partners.Everything(), "", now.Add(-30*day), now)
 	check(err)
 }
 

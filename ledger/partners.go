@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -16,7 +17,7 @@ const partnerColumns = `code, name, disabled, public_key, old_keys, secret_key, 
 
 func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 	var oldKeys, settings []byte
-	err = scan(&p.Code, &p.Name, &p.Disabled, &p.PublicKey, &oldKeys, &p.SealedSecret, &settings, timeColumn{&p.CreatedAt}, timeColumn{&p.UpdatedAt})
+	err = scan(&p.Code, &p.Name, &p.Disabled, &p.PublicKey, &oldKeys, &p.SealedSecret, &settings, database.Time(&p.CreatedAt), database.Time(&p.UpdatedAt))
 	if err == nil {
 		p.OldKeys, err = readOldKeys(oldKeys)
 	}
@@ -30,10 +31,10 @@ func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 // that is taken is a Conflict. What is done is written into the audit log as
 // by, in the same transaction, here and in whatever else takes entries.
 func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error {
-	return l.audited(ctx, about(by, p.Code, ""), func(tx querier) error {
+	return l.audited(ctx, about(by, p.Code, ""), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), micros(p.CreatedAt), micros(p.CreatedAt))
-		if isUnique(err) {
+			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), database.Micros(p.CreatedAt), database.Micros(p.CreatedAt))
+		if database.IsUnique(err) {
 			return webhook.Conflict("there is a partner " + p.Code + " already")
 		}
 		if err != nil {
@@ -45,7 +46,7 @@ func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first pa
 
 // Partner returns one partner, or NotFound.
 func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, error) {
-	p, err := scanPartner(l.db.read.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1", code).Scan)
+	p, err := scanPartner(l.db.Read.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1", code).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("partner", code)
 	}
@@ -54,8 +55,8 @@ func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, er
 
 // Partners lists partners by code, after the code in cursor.
 func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found []partners.Partner, next string, err error) {
-	t := new(statement).add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
-	err = t.query(ctx, l.db.read, func(rows row) error {
+	t := new(database.Statement).Add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
+	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		p, err := scanPartner(rows.Scan)
 		found = append(found, p)
 		return err
@@ -72,7 +73,7 @@ func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found 
 // change may run more than once. Entries without a detail say what changed.
 func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error, by ...partners.AuditEntry) (p partners.Partner, err error) {
 	for {
-		ids, err := endpointIDs(ctx, l.db.read, code)
+		ids, err := endpointIDs(ctx, l.db.Read, code)
 		if err != nil {
 			return p, err
 		}
@@ -86,14 +87,14 @@ func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*pa
 // errNewEndpoint says that the partner got an endpoint whose window is not locked.
 var errNewEndpoint = &webhook.Error{Kind: webhook.KindConflict, Message: "the partner has a new endpoint: try again"}
 
-func endpointIDs(ctx context.Context, q querier, code string) (ids []string, err error) {
-	t := new(statement).add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
-	return collect(ctx, q, t, column[string])
+func endpointIDs(ctx context.Context, q database.Querier, code string) (ids []string, err error) {
+	t := new(database.Statement).Add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
+	return database.Collect(ctx, q, t, database.One[string])
 }
 
 func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error, by []partners.AuditEntry) (p partners.Partner, err error) {
 	err = l.withLockedWindows(ctx, ids, func(ctx context.Context, b *batch) error {
-		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.db.forChange, code)
+		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.db.ForChange, code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		} else if err != nil {
@@ -121,7 +122,7 @@ func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, c
 			w.wake(b.now)
 		}
 		_, err = b.tx.ExecContext(ctx, `UPDATE partners SET name = $2, disabled = $3, public_key = $4, old_keys = $5,
-			settings = $6, updated_at = $7 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), writeSettings(p.Settings), micros(p.UpdatedAt))
+			settings = $6, updated_at = $7 WHERE code = $1`, p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), writeSettings(p.Settings), database.Micros(p.UpdatedAt))
 		if err == nil {
 			b.acted(by, code, before.Changes(p))
 		}
@@ -133,13 +134,13 @@ func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, c
 const secretColumns = `id, partner_code, state, sealed, created_at, activated_at, retires_at, revoked_at`
 
 func secretFields(s *partners.Secret) []any {
-	return []any{&s.ID, &s.PartnerCode, &s.State, &s.Sealed, timeColumn{&s.CreatedAt}, timeColumn{&s.ActivatedAt},
-		timeColumn{&s.RetiresAt}, timeColumn{&s.RevokedAt}}
+	return []any{&s.ID, &s.PartnerCode, &s.State, &s.Sealed, database.Time(&s.CreatedAt), database.Time(&s.ActivatedAt),
+		database.Time(&s.RetiresAt), database.Time(&s.RevokedAt)}
 }
 
-func insertSecret(ctx context.Context, q querier, s partners.Secret) error {
+func insertSecret(ctx context.Context, q database.Querier, s partners.Secret) error {
 	_, err := q.ExecContext(ctx, "INSERT INTO secrets ("+secretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		s.ID, s.PartnerCode, string(s.State), s.Sealed, micros(s.CreatedAt), micros(s.ActivatedAt), micros(s.RetiresAt), micros(s.RevokedAt))
+		s.ID, s.PartnerCode, string(s.State), s.Sealed, database.Micros(s.CreatedAt), database.Micros(s.ActivatedAt), database.Micros(s.RetiresAt), database.Micros(s.RevokedAt))
 	if err != nil {
 		return fmt.Errorf("insert secret: %w", err)
 	}
@@ -151,7 +152,7 @@ const maxPendingSecrets = 10
 
 // AddSecret stores a pending secret of an existing partner.
 func (l *Ledger) AddSecret(ctx context.Context, s partners.Secret, by ...partners.AuditEntry) error {
-	return l.alterSecrets(ctx, s.PartnerCode, about(by, s.PartnerCode, s.ID), func(tx querier, have []partners.Secret) error {
+	return l.alterSecrets(ctx, s.PartnerCode, about(by, s.PartnerCode, s.ID), func(tx database.Querier, have []partners.Secret) error {
 		pending := 0
 		for _, h := range have {
 			if h.State == partners.SecretPending {
@@ -170,13 +171,13 @@ func (l *Ledger) Secrets(ctx context.Context, code string) ([]partners.Secret, e
 	if _, err := l.Partner(ctx, code); err != nil {
 		return nil, err
 	}
-	found, err := secretsOf(ctx, l.db.read, code)
+	found, err := secretsOf(ctx, l.db.Read, code)
 	return found, err
 }
 
-func secretsOf(ctx context.Context, q querier, code string) (found []partners.Secret, err error) {
-	t := new(statement).add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
-	return collect(ctx, q, t, secretFields)
+func secretsOf(ctx context.Context, q database.Querier, code string) (found []partners.Secret, err error) {
+	t := new(database.Statement).Add("SELECT "+secretColumns+" FROM secrets WHERE partner_code = ? ORDER BY id", code)
+	return database.Collect(ctx, q, t, secretFields)
 }
 
 // ActivateSecret makes a pending secret the active one and retires the one before.
@@ -194,7 +195,7 @@ func (l *Ledger) RevokeSecret(ctx context.Context, code, id string, now time.Tim
 }
 
 func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partners.AuditEntry, change func(s, active *partners.Secret) error) (changed partners.Secret, err error) {
-	err = l.alterSecrets(ctx, code, about(by, code, id), func(tx querier, have []partners.Secret) error {
+	err = l.alterSecrets(ctx, code, about(by, code, id), func(tx database.Querier, have []partners.Secret) error {
 		var secret, active *partners.Secret
 		for i := range have {
 			if have[i].ID == id {
@@ -212,7 +213,7 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partner
 		changed = *secret
 		for _, s := range have {
 			_, err := tx.ExecContext(ctx, "UPDATE secrets SET state = $2, activated_at = $3, retires_at = $4, revoked_at = $5 WHERE id = $1",
-				s.ID, string(s.State), micros(s.ActivatedAt), micros(s.RetiresAt), micros(s.RevokedAt))
+				s.ID, string(s.State), database.Micros(s.ActivatedAt), database.Micros(s.RetiresAt), database.Micros(s.RevokedAt))
 			if err != nil {
 				return fmt.Errorf("update secret: %w", err)
 			}
@@ -223,10 +224,10 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partner
 }
 
 // alterSecrets runs do with all secrets of a partner while its row is locked.
-func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(querier, []partners.Secret) error) error {
-	return l.audited(ctx, entries, func(tx querier) error {
+func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(database.Querier, []partners.Secret) error) error {
+	return l.audited(ctx, entries, func(tx database.Querier) error {
 		var found string
-		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.db.forUpdate, code).Scan(&found)
+		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.db.ForUpdate, code).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		}

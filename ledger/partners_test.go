@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -179,7 +179,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 		}
 		_, looked := b.DB.CheckMasterKey(t.Context(), wrong)
 		for _, err := range []error{looked, b.DB.KeepMasterKey(t.Context(), wrong)} {
-			if !errors.Is(err, ledger.ErrOtherMasterKey) {
+			if !errors.Is(err, database.ErrOtherMasterKey) {
 				t.Errorf("a wrong master key: %v", err)
 			}
 		}
@@ -192,10 +192,10 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 func TestThereIsOneActiveSigningKey(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		now := time.Now().UTC().Truncate(time.Microsecond)
-		key := ledger.SigningKey{ID: "key_1", Active: true, Sealed: []byte("sealed"), PublicPEM: []byte("pem"), CreatedAt: now}
+		key := database.SigningKey{ID: "key_1", Active: true, Sealed: []byte("sealed"), PublicPEM: []byte("pem"), CreatedAt: now}
 		second := key
 		second.ID = "key_2"
-		for _, k := range []ledger.SigningKey{key, second, key} { // whoever comes second finds one
+		for _, k := range []database.SigningKey{key, second, key} { // whoever comes second finds one
 			if err := b.DB.AddSigningKey(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestThereIsOneActiveSigningKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]ledger.SigningKey{key}, keys); diff != "" {
+		if diff := cmp.Diff([]database.SigningKey{key}, keys); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
 	})

@@ -9,8 +9,8 @@ import (
 // TraceReads lets told hear of every statement that reads the SQLite database
 // at path from now on. Nothing may be going on.
 func (l *Ledger) TraceReads(path string, told func(Statement)) error {
-	old := l.db.read
-	l.db.read = pool{driver: sqliteDriver, DB: sql.OpenDB(traced{old.Driver(), path + "?_pragma=query_only(1)&_pragma=busy_timeout(5000)", told})}
+	old := l.db.Read
+	l.db.Read.DB = sql.OpenDB(traced{old.Driver(), path + "?_pragma=query_only(1)&_pragma=busy_timeout(5000)", told})
 	return old.Close()
 }
 

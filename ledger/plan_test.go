@@ -14,7 +14,9 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -68,7 +70,7 @@ func TestThePathOfADeliveryReadsByIndexAndDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	windowOf(t, b, e.ID)
-	days := []string{began.Format("20060102"), time.Now().UTC().Format("20060102"), time.Now().UTC().Add(ledger.MaxClockSkew).Format("20060102")}
+	days := []string{began.Format("20060102"), time.Now().UTC().Format("20060102"), time.Now().UTC().Add(database.MaxClockSkew).Format("20060102")}
 
 	checked := 0
 	for _, plan := range explain(t, b, statements) {
@@ -189,7 +191,7 @@ func TestAPartnersDeliveriesAreNotSearchedForAmongOthers(t *testing.T) {
 	change(t, b, "UPDATE deliveries SET state = 'exhausted', last_outcome = 'failed', finished_at = 2 WHERE object_id LIKE 'old_2_'")
 	change(t, b, "ANALYZE deliveries")
 	change(t, b, "DROP INDEX deliveries_pending_partner, deliveries_failed_partner")
-	used := func(s ledger.Scope) (n int) {
+	used := func(s partners.Scope) (n int) {
 		var statements []ledger.Statement
 		if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
 			t.Fatal(err)
@@ -207,10 +209,10 @@ func TestAPartnersDeliveriesAreNotSearchedForAmongOthers(t *testing.T) {
 		}
 		return n
 	}
-	if used(ledger.Everything()) == 0 {
+	if used(partners.Everything()) == 0 {
 		t.Error("what waits and what failed has no index over all partners")
 	}
-	if n := used(ledger.Only("old")); n > 0 {
+	if n := used(partners.Only("old")); n > 0 {
 		t.Errorf("a partner's page reads %d times along an index over all partners", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -16,15 +17,15 @@ const quoteColumns = `id, partner_code, email, crypto, network, wallet_address, 
 
 func quoteFields(q *orders.Quote) []any {
 	return []any{&q.ID, &q.PartnerCode, &q.Email, &q.Crypto, &q.Network, &q.WalletAddress, &q.FiatAmount, amountColumn{&q.Price},
-		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, amountColumn{&q.TokenAmount}, timeColumn{&q.CreatedAt}, timeColumn{&q.ExpiresAt}}
+		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, amountColumn{&q.TokenAmount}, database.Time(&q.CreatedAt), database.Time(&q.ExpiresAt)}
 }
 
 // AddQuote stores a quote.
 func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
-	_, err := l.db.write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
+	_, err := l.db.Write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
 		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
-		micros(q.CreatedAt), micros(q.ExpiresAt))
+		database.Micros(q.CreatedAt), database.Micros(q.ExpiresAt))
 	if err != nil {
 		return fmt.Errorf("store quote %s: %w", q.ID, err)
 	}
@@ -38,9 +39,9 @@ func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
 // is passed over.
 func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error) {
 	now := time.Now()
-	err = l.db.read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
+	err = l.db.Read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
 		AND fiat_amount = $4 AND expires_at > $5 AND expires_at <= $6 ORDER BY id DESC LIMIT 1`,
-		partnerCode, email, crypto, fiat, micros(now), micros(now.Add(validity+MaxClockSkew))).
+		partnerCode, email, crypto, fiat, database.Micros(now), database.Micros(now.Add(validity+database.MaxClockSkew))).
 		Scan(quoteFields(&q)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return q, false, nil

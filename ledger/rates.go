@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 )
@@ -14,18 +15,18 @@ import (
 const rateColumns = "crypto, network, price, wallet_address, updated_at"
 
 func rateFields(r *orders.Rate) []any {
-	return []any{&r.Crypto, &r.Network, amountColumn{&r.Price}, &r.WalletAddress, timeColumn{&r.UpdatedAt}}
+	return []any{&r.Crypto, &r.Network, amountColumn{&r.Price}, &r.WalletAddress, database.Time(&r.UpdatedAt)}
 }
 
 // SetRate makes r, which is valid, the rate of its cryptocurrency from now on,
 // and returns it with that time.
 func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
 	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
-	err := l.audited(ctx, about(by, r.Crypto, r.Price.String()), func(tx querier) error {
+	err := l.audited(ctx, about(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
 		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,
-			r.Crypto, r.Network, r.Price.String(), r.WalletAddress, micros(r.UpdatedAt))
+			r.Crypto, r.Network, r.Price.String(), r.WalletAddress, database.Micros(r.UpdatedAt))
 		return err
 	})
 	if err != nil {
@@ -37,7 +38,7 @@ func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.Audi
 // Rate returns the rate of a cryptocurrency, however old it is, or an error
 // with the key CRYPTO_NOT_SUPPORTED.
 func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, orders.UnknownCrypto(crypto)
 	}
@@ -46,8 +47,8 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 
 // Rates lists every rate by its cryptocurrency.
 func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
-	t := new(statement).add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
-	return collect(ctx, l.db.read, t, rateFields)
+	t := new(database.Statement).Add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
+	return database.Collect(ctx, l.db.Read, t, rateFields)
 }
 
 // amountColumn scans an exact decimal number, which the ledger keeps as its

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"ledgerhook/ledger/database"
 )
 
 // commitSlow is how long a transaction of the delivery path takes when
@@ -17,7 +19,7 @@ const commitSlow = 3 * time.Second
 func (l *Ledger) Ready(ctx context.Context) error {
 	for _, w := range l.writers() {
 		if began := w.began.Load(); began != nil && time.Since(*began) > commitSlow {
-			return unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
+			return database.Unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
 		}
 	}
 	return l.db.Ready(ctx, strconv.Itoa(l.slot%rollupSlots))

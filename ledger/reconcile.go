@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -20,10 +21,10 @@ import (
 // without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	now := time.Now() // what a gate holds back is not looked at before it opens: there is no room
-	t := new(statement).add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
-		micros(now.Add(lookAhead)))
-	t.add(" AND (wake_at <= ? OR rate_every = 0 AND breaker = 'closed' AND not_before <= ?) ORDER BY wake_at LIMIT ?", micros(now), micros(now), limit)
-	ids, err := collect(ctx, l.db.write, t, column[string])
+	t := new(database.Statement).Add("SELECT endpoint_id FROM windows WHERE wake_at IS NOT NULL AND wake_at <= ? AND used < grown AND used < max_in_flight AND probe = ''",
+		database.Micros(now.Add(database.LookAhead)))
+	t.Add(" AND (wake_at <= ? OR rate_every = 0 AND breaker = 'closed' AND not_before <= ?) ORDER BY wake_at LIMIT ?", database.Micros(now), database.Micros(now), limit)
+	ids, err := database.Collect(ctx, l.db.Write, t, database.One[string])
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -47,11 +48,11 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 // Queued lists at most limit deliveries that are queued, longest first: those
 // behind one of them, or all.
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
-	q := new(statement).add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
-		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, micros(behind.At), behind.DeliveryID, limit)
-	err = q.query(ctx, l.db.write, func(rows row) error {
+	q := new(database.Statement).Add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
+		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, database.Micros(behind.At), behind.DeliveryID, limit)
+	err = q.Query(ctx, l.db.Write, func(rows database.Row) error {
 		var d delivery.Queued
-		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, &d.PartnerCode, timeColumn{&d.At})
+		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, &d.PartnerCode, database.Time(&d.At))
 		d.DueAt = d.At
 		found = append(found, d)
 		return err
@@ -86,16 +87,16 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (again []d
 
 // requeue takes those of group, sorted by delivery, that are still current.
 func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []delivery.Ticket, err error) {
-	now := micros(time.Now())
-	t := new(statement).add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
-	t.table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
-	t.add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
+	now := database.Micros(time.Now())
+	t := new(database.Statement).Add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
+	t.Table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
+	t.Add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
 		RETURNING id, generation, endpoint_id, partner_code, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
-	err = l.db.write.inTx(ctx, func(tx querier) error {
+	err = l.db.Write.InTx(ctx, func(tx database.Querier) error {
 		taken = nil // of a run that broke off
-		return t.query(ctx, l.db.batched(tx), func(rows row) error {
+		return t.Query(ctx, l.db.Batched(tx), func(rows database.Row) error {
 			var ticket delivery.Ticket
-			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, &ticket.PartnerCode, timeColumn{&ticket.DueAt})
+			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, &ticket.PartnerCode, database.Time(&ticket.DueAt))
 			taken = append(taken, ticket)
 			return err
 		})
@@ -110,33 +111,33 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 // nobody else's connection.
 func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
 	var theirs, ours time.Time
-	err := l.db.pools.lease.inTx(ctx, func(tx querier) error {
+	err := l.db.Lease.InTx(ctx, func(tx database.Querier) error {
 		now := time.Now()
-		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.db.clock+", "+l.db.clock+", $3 - "+l.db.clock+
-			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead RETURNING seen_at", workerID, host, micros(now)).
-			Scan(timeColumn{&theirs})
+		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.db.Clock+", "+l.db.Clock+", $3 - "+l.db.Clock+
+			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead RETURNING seen_at", workerID, host, database.Micros(now)).
+			Scan(database.Time(&theirs))
 		ours = now
 		if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
-			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.db.clock+" WHERE seen_at > "+l.db.clock+" + $1", delivery.LeaseTime.Microseconds())
+			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.db.Clock+" WHERE seen_at > "+l.db.Clock+" + $1", delivery.LeaseTime.Microseconds())
 		}
 		return err
 	})
 	if err == nil {
-		l.db.hear(theirs, ours)
+		l.db.Hear(theirs, ours)
 	}
 	return err
 }
 
 // Deregister ends a worker's lease at once.
 func (l *Ledger) Deregister(ctx context.Context, workerID string) error {
-	_, err := l.db.write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
+	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
 	return err
 }
 
 // EndLeases declares every worker dead. An embedded ledger does so when it is
 // opened: whoever worked on it before is gone.
 func (l *Ledger) EndLeases(ctx context.Context) error {
-	_, err := l.db.write.ExecContext(ctx, "DELETE FROM workers")
+	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers")
 	return err
 }
 
@@ -147,7 +148,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 	if err != nil || len(dead) == 0 {
 		return nil, err
 	}
-	which := in(new(statement).add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.db.clock+" - ?) AND ",
+	which := database.In(new(database.Statement).Add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.db.Clock+" - ?) AND ",
 		workerID, delivery.LeaseTime.Microseconds()), "worker_id", dead)
 	return l.inFlight(ctx, limit, which)
 }
@@ -156,8 +157,8 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 // something and were not heard of. Mostly there are none, and to plan one
 // statement for both questions takes PostgreSQL ten times as long.
 func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []string, err error) {
-	read := func(t *statement, found map[string]bool) error {
-		return t.query(ctx, l.db.write, func(rows row) error {
+	read := func(t *database.Statement, found map[string]bool) error {
+		return t.Query(ctx, l.db.Write, func(rows database.Row) error {
 			var id string
 			err := rows.Scan(&id)
 			found[id] = true
@@ -165,9 +166,9 @@ func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []strin
 		})
 	}
 	sending, alive := map[string]bool{}, map[string]bool{}
-	err = read(new(statement).add("SELECT DISTINCT worker_id FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND worker_id <> ?", workerID), sending)
+	err = read(new(database.Statement).Add("SELECT DISTINCT worker_id FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND worker_id <> ?", workerID), sending)
 	if err == nil && len(sending) > 0 { // afterwards: whoever began meanwhile is alive
-		err = read(new(statement).add("SELECT id FROM workers WHERE seen_at > "+l.db.clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
+		err = read(new(database.Statement).Add("SELECT id FROM workers WHERE seen_at > "+l.db.Clock+" - ?", delivery.LeaseTime.Microseconds()), alive)
 	}
 	for id := range sending {
 		if !alive[id] {
@@ -181,17 +182,17 @@ func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []strin
 // Claimed lists deliveries that workerID is sending and claimed before a time,
 // or by a clock that was ahead.
 func (l *Ledger) Claimed(ctx context.Context, workerID string, before time.Time, limit int) ([]delivery.InFlight, error) {
-	return l.inFlight(ctx, limit, new(statement).add("worker_id = ? AND (claimed_at < ? OR claimed_at > ?)", workerID, micros(before), micros(time.Now().Add(webhook.ClockTolerance))))
+	return l.inFlight(ctx, limit, new(database.Statement).Add("worker_id = ? AND (claimed_at < ? OR claimed_at > ?)", workerID, database.Micros(before), database.Micros(time.Now().Add(webhook.ClockTolerance))))
 }
 
 // inFlight lists deliveries that are being sent, those queued longest first.
-func (l *Ledger) inFlight(ctx context.Context, limit int, which *statement) (found []delivery.InFlight, err error) {
-	t := &statement{args: which.args}
-	t.add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
-		add(which.String()).add(" ORDER BY queued_at, id LIMIT ?", limit)
-	err = t.query(ctx, l.db.write, func(rows row) error {
+func (l *Ledger) inFlight(ctx context.Context, limit int, which *database.Statement) (found []delivery.InFlight, err error) {
+	t := &database.Statement{Args: which.Args}
+	t.Add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
+		Add(which.String()).Add(" ORDER BY queued_at, id LIMIT ?", limit)
+	err = t.Query(ctx, l.db.Write, func(rows database.Row) error {
 		var f delivery.InFlight
-		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, timeColumn{&f.ClaimedAt})...)
+		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, database.Time(&f.ClaimedAt))...)
 		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
 		found = append(found, f)
 		return err
@@ -202,14 +203,14 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *statement) (fou
 // QueueEpoch is the epoch of a queue shard that all queued deliveries are
 // known to be in; empty at first.
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
-	err = new(statement).add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
-		query(ctx, l.db.write, func(rows row) error { return rows.Scan(&epoch) })
+	err = new(database.Statement).Add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
+		Query(ctx, l.db.Write, func(rows database.Row) error { return rows.Scan(&epoch) })
 	return epoch, err
 }
 
 // SetQueueEpoch remembers a shard's epoch.
 func (l *Ledger) SetQueueEpoch(ctx context.Context, shard, epoch string) error {
-	_, err := l.db.write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
+	_, err := l.db.Write.ExecContext(ctx, "INSERT INTO queue_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch",
 		shard, epoch)
 	return err
 }

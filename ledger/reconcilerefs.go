@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -56,10 +58,10 @@ type Reconciled struct {
 // reference once. With a partnerCode it looks among this partner's only, and
 // says OfOtherPartner to operators where another's is meant. keep is the
 // retention. More than MaxReferences is an Invalid error.
-func (l *Ledger) Reconcile(ctx context.Context, s Scope, partnerCode string, refs []string, keep time.Duration) ([]Reconciled, error) {
+func (l *Ledger) Reconcile(ctx context.Context, s partners.Scope, partnerCode string, refs []string, keep time.Duration) ([]Reconciled, error) {
 	r := reconciliation{ledger: l, scope: s, partner: partnerCode, oldest: time.Now().Add(-keep), byRef: map[string]*Reconciled{}}
 	for _, ref := range refs {
-		if ref = storable(strings.TrimSpace(ref)); ref != "" && r.byRef[ref] == nil {
+		if ref = database.Text(strings.TrimSpace(ref)); ref != "" && r.byRef[ref] == nil {
 			r.byRef[ref] = &Reconciled{Reference: ref, Why: NeverReceived}
 			r.order = append(r.order, ref)
 		}
@@ -83,7 +85,7 @@ func (l *Ledger) Reconcile(ctx context.Context, s Scope, partnerCode string, ref
 // references that still have no answer.
 type reconciliation struct {
 	ledger  *Ledger
-	scope   Scope
+	scope   partners.Scope
 	partner string
 	oldest  time.Time
 	order   []string
@@ -102,9 +104,9 @@ func (r *reconciliation) open(prefix string) (refs []string) {
 
 // each runs a query for groups of values and calls found with the rows, each
 // with its reference and its partner's code first.
-func (r *reconciliation) each(ctx context.Context, values []string, query, after string, scan func(row) error) error {
-	for group := range slices.Chunk(values, statementRows) {
-		if err := list(new(statement).add(query), group).add(after).query(ctx, r.ledger.db.read, scan); err != nil {
+func (r *reconciliation) each(ctx context.Context, values []string, query, after string, scan func(database.Row) error) error {
+	for group := range slices.Chunk(values, database.MaxRows) {
+		if err := database.InList(new(database.Statement).Add(query), group).Add(after).Query(ctx, r.ledger.db.Read, scan); err != nil {
 			return err
 		}
 	}
@@ -114,11 +116,11 @@ func (r *reconciliation) each(ctx context.Context, values []string, query, after
 // theirs reports whether code is one that the caller asks about, and otherwise
 // tells an operator of it.
 func (r *reconciliation) theirs(a *Reconciled, code string) bool {
-	if !r.scope.everything && (code != r.scope.partner || code == "") {
+	if !r.scope.All() && (code != r.scope.Partner() || code == "") {
 		return false
 	}
 	if r.partner != "" && code != r.partner {
-		if r.scope.everything && a.EventID == "" {
+		if r.scope.All() && a.EventID == "" {
 			a.Why, a.PartnerCode = OfOtherPartner, code
 		}
 		return false
@@ -136,7 +138,7 @@ func (r *reconciliation) found(a *Reconciled, code, eventID string) {
 // notification of each.
 func (r *reconciliation) findOrders(ctx context.Context) error {
 	const query = "SELECT o.id, o.external_order_id, o.partner_code, COALESCE((SELECT MAX(c.event_id) FROM order_changes c WHERE c.order_id = o.id), '') FROM orders o WHERE o."
-	scan := func(rows row) error {
+	scan := func(rows database.Row) error {
 		var id, external, code, eventID string
 		if err := rows.Scan(&id, &external, &code, &eventID); err != nil {
 			return err
@@ -163,7 +165,7 @@ func (r *reconciliation) findDeliveries(ctx context.Context) error {
 	return r.each(ctx, r.open(webhook.DeliveryPrefix), "SELECT id, partner_code, event_id FROM deliveries WHERE id IN ", "", r.scanFound)
 }
 
-func (r *reconciliation) scanFound(rows row) error {
+func (r *reconciliation) scanFound(rows database.Row) error {
 	var ref, code, eventID string
 	if err := rows.Scan(&ref, &code, &eventID); err != nil {
 		return err
@@ -203,12 +205,12 @@ func (r *reconciliation) byEvent() (ids []string, byEvent map[string][]*Reconcil
 func (r *reconciliation) readEvents(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	kept := map[string]bool{}
-	err := r.each(ctx, ids, "SELECT id, webhook_type, status, filtered, created_at FROM events WHERE id IN ", "", func(rows row) error {
+	err := r.each(ctx, ids, "SELECT id, webhook_type, status, filtered, created_at FROM events WHERE id IN ", "", func(rows database.Row) error {
 		var id, status string
 		var typ webhook.Type
 		var filtered bool
 		var at time.Time
-		if err := rows.Scan(&id, &typ, &status, &filtered, timeColumn{&at}); err != nil {
+		if err := rows.Scan(&id, &typ, &status, &filtered, database.Time(&at)); err != nil {
 			return err
 		}
 		kept[id] = true
@@ -233,8 +235,8 @@ func (r *reconciliation) readEvents(ctx context.Context) error {
 // readDeliveries reads the newest delivery of each event at each endpoint.
 func (r *reconciliation) readDeliveries(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
-	for group := range slices.Chunk(ids, statementRows) {
-		found, err := list(selectPlaced("d.event_id IN "), group).add(" ORDER BY d.id DESC").placed(ctx, r.ledger.db.read)
+	for group := range slices.Chunk(ids, database.MaxRows) {
+		found, err := readPlaced(ctx, r.ledger.db.Read, database.InList(selectPlaced("d.event_id IN "), group).Add(" ORDER BY d.id DESC"))
 		if err != nil {
 			return err
 		}
@@ -264,10 +266,10 @@ func (a *Reconciled) add(d delivery.Placed) {
 // findRefusals tells of events that came in vain, to those whose they are.
 func (r *reconciliation) findRefusals(ctx context.Context) error {
 	return r.each(ctx, r.open(""), "SELECT reference, partner_code, reason, at FROM refusals WHERE result = 'refused' AND reference IN ", " ORDER BY id",
-		func(rows row) error {
+		func(rows database.Row) error {
 			var ref, code, reason string
 			var at time.Time
-			if err := rows.Scan(&ref, &code, &reason, timeColumn{&at}); err != nil {
+			if err := rows.Scan(&ref, &code, &reason, database.Time(&at)); err != nil {
 				return err
 			}
 			if a := r.byRef[ref]; a.Why == NeverReceived && r.theirs(a, code) {
@@ -281,8 +283,8 @@ func (r *reconciliation) findRefusals(ctx context.Context) error {
 // the latest status of an object is remembered for a while longer.
 func (r *reconciliation) findForgotten(ctx context.Context) error {
 	code := r.partner
-	if !r.scope.everything {
-		code = r.scope.partner
+	if !r.scope.All() {
+		code = r.scope.Partner()
 	}
 	var left []string
 	for _, ref := range r.open("") {
@@ -304,12 +306,12 @@ func (r *reconciliation) findForgotten(ctx context.Context) error {
 	for i, t := range webhook.Types {
 		types[i] = string(t)
 	}
-	for group := range slices.Chunk(left, statementRows) {
-		t := new(statement).add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
-		err := list(list(t, types).add(" AND object_id IN "), group).query(ctx, r.ledger.db.read, func(rows row) error {
+	for group := range slices.Chunk(left, database.MaxRows) {
+		t := new(database.Statement).Add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
+		err := database.InList(database.InList(t, types).Add(" AND object_id IN "), group).Query(ctx, r.ledger.db.Read, func(rows database.Row) error {
 			var ref string
 			var a Reconciled
-			if err := rows.Scan(&ref, &a.Type, &a.Status, timeColumn{&a.At}); err != nil {
+			if err := rows.Scan(&ref, &a.Type, &a.Status, database.Time(&a.At)); err != nil {
 				return err
 			}
 			if have := r.byRef[ref]; have.At.Before(a.At) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -76,31 +77,31 @@ func (b *batch) moveOn(ctx context.Context, results map[string]*recordOp) error 
 func (b *batch) moveSome(ctx context.Context, table string, ids []string, results map[string]*recordOp) error {
 	// In flight when its endpoint went: no retry. The windows are locked by the
 	// statement before this one, whose rows nobody has read yet.
-	t := b.statement().add("UPDATE "+table+` AS d SET state = CASE WHEN v.gone THEN 'cancelled' ELSE v.column3 END,
+	t := b.statement().Add("UPDATE "+table+` AS d SET state = CASE WHEN v.gone THEN 'cancelled' ELSE v.column3 END,
 		due_at = CASE WHEN v.gone THEN NULL ELSE NULLIF(v.column4, -1) END, finished_at = CASE WHEN v.gone THEN ? ELSE v.column5 END,
 		reason = CASE WHEN v.gone THEN ? ELSE v.column6 END, last_outcome = v.column7, last_status = v.column8, last_class = v.column9,
 		asked_by_receiver = v.column10, first_at = CASE WHEN first_at = 0 THEN v.column11 ELSE first_at END,
 		last_us = v.column12, last_at = ?, attempts = attempts + v.column13, repeats = repeats + v.column13, generation = generation + 1, queued_at = NULL,
 		lane = CASE WHEN replay_of <> '' OR lane = 3 AND v.ordered THEN lane ELSE ? END, next_trigger = ?
 		FROM (SELECT v.*, COALESCE(w.removed AND v.column3 = 'pending', FALSE) AS gone, COALESCE(w.ordered, FALSE) AS ordered FROM `,
-		micros(b.now), reasonRemoved, micros(b.now), laneRetry, string(webhook.TriggerRetry))
-	t.table(len(ids), func(i int) []any {
+		database.Micros(b.now), reasonRemoved, database.Micros(b.now), database.LaneRetry, string(webhook.TriggerRetry))
+	t.Table(len(ids), func(i int) []any {
 		r := results[ids[i]]
-		reason, due, finished := r.Verdict.Reason, int64(-1), micros(b.now)
+		reason, due, finished := r.Verdict.Reason, int64(-1), database.Micros(b.now)
 		if r.Verdict.State == webhook.Pending {
-			due, finished, reason = micros(r.Verdict.NextAt), 0, ""
+			due, finished, reason = database.Micros(r.Verdict.NextAt), 0, ""
 		}
 		a, repeats := r.Attempt, 0
 		if r.Lost != nil {
 			repeats = 1
 		}
 		return []any{r.DeliveryID, r.Generation, string(r.Verdict.State), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
-			micros(a.StartedAt), a.Phases.Total.Microseconds(), repeats, r.EndpointID}
+			database.Micros(a.StartedAt), a.Phases.Total.Microseconds(), repeats, r.EndpointID}
 	})
-	t.add(" LEFT JOIN windows w ON w.endpoint_id = v.column14) AS v")
-	joinID(t.add(" WHERE "), table, ids).add(` AND generation = v.column2 AND state = 'sending'
+	t.Add(" LEFT JOIN windows w ON w.endpoint_id = v.column14) AS v")
+	database.JoinID(t.Add(" WHERE "), table, ids).Add(` AND generation = v.column2 AND state = 'sending'
 		RETURNING id, trigger, partner_code, subject, lane, state`)
-	return b.laterRead(ctx, t, func(rows row) error {
+	return b.laterRead(ctx, t, func(rows database.Row) error {
 		var id string
 		var read recordOp
 		var state webhook.State
@@ -187,7 +188,7 @@ func (w *window) judge(r delivery.Result, isProbe bool, now time.Time) {
 // observe keeps the endpoint's health and disables it when it is beyond hope,
 // which no clock but the database's may say.
 func (b *batch) observe(w *window, r *recordOp) {
-	warning, disable := w.Health.Observe(r.Attempt, r.Verdict.State, b.ledger.db.byDatabase(b.now))
+	warning, disable := w.Health.Observe(r.Attempt, r.Verdict.State, b.ledger.db.ByDatabase(b.now))
 	if disable != "" && !w.Disabled {
 		w.Disabled = true
 		b.note("endpoint.disable", w.EndpointID, disable)
@@ -202,11 +203,11 @@ const attemptColumns = `delivery_id, number, id, trigger, started_at, dns_us, co
 	response_body, truncated, key_id, worker_id, next_at, next_reason, headers_cut`
 
 func attemptFields(a *webhook.Attempt) []any {
-	return []any{&a.DeliveryID, &a.Number, &a.ID, &a.Trigger, timeColumn{&a.StartedAt}, microsColumn{&a.Phases.DNS},
-		microsColumn{&a.Phases.Connect}, microsColumn{&a.Phases.TLS}, microsColumn{&a.Phases.FirstByte}, microsColumn{&a.Phases.Total},
-		&a.PeerIP, &a.TLSVersion, timeColumn{&a.TLSNotAfter}, headerColumn{&a.RequestHeaders}, &a.Outcome, &a.StatusCode,
+	return []any{&a.DeliveryID, &a.Number, &a.ID, &a.Trigger, database.Time(&a.StartedAt), database.Duration(&a.Phases.DNS),
+		database.Duration(&a.Phases.Connect), database.Duration(&a.Phases.TLS), database.Duration(&a.Phases.FirstByte), database.Duration(&a.Phases.Total),
+		&a.PeerIP, &a.TLSVersion, database.Time(&a.TLSNotAfter), headerColumn{&a.RequestHeaders}, &a.Outcome, &a.StatusCode,
 		&a.ErrorClass, &a.ErrorDetail, headerColumn{&a.ResponseHeaders}, &a.ResponseBody, &a.Truncated, &a.KeyID, &a.Worker,
-		timeColumn{&a.NextAt}, &a.NextReason, &a.HeadersCut}
+		database.Time(&a.NextAt), &a.NextReason, &a.HeadersCut}
 }
 
 // insertAttempts writes the attempts that the fence let through.
@@ -223,7 +224,7 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 		r.Attempt.DeliveryID, r.Attempt.NextAt, r.Attempt.NextReason = r.DeliveryID, r.Verdict.NextAt, r.Verdict.Reason
 		counted = append(counted, r.Attempt)
 	}
-	for group := range slices.Chunk(counted, statementRows) {
+	for group := range slices.Chunk(counted, database.MaxRows) {
 		if err := b.insertSomeAttempts(ctx, group); err != nil {
 			return err
 		}
@@ -232,14 +233,14 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 }
 
 func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attempt) error {
-	t := b.statement().add("INSERT INTO attempts (" + attemptColumns + ") ")
-	t.values(len(counted), func(i int) []any {
+	t := b.statement().Add("INSERT INTO attempts (" + attemptColumns + ") ")
+	t.Values(len(counted), func(i int) []any {
 		a := counted[i]
-		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), micros(a.StartedAt), a.Phases.DNS.Microseconds(),
+		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), database.Micros(a.StartedAt), a.Phases.DNS.Microseconds(),
 			a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(), a.Phases.FirstByte.Microseconds(), a.Phases.Total.Microseconds(),
-			a.PeerIP, a.TLSVersion, micros(a.TLSNotAfter), headerBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
-			string(a.ErrorClass), storable(a.ErrorDetail), headerBytes(a.ResponseHeaders), bytesOrEmpty(a.ResponseBody), a.Truncated,
-			a.KeyID, a.Worker, micros(a.NextAt), a.NextReason, a.HeadersCut}
+			a.PeerIP, a.TLSVersion, database.Micros(a.TLSNotAfter), headerBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
+			string(a.ErrorClass), database.Text(a.ErrorDetail), headerBytes(a.ResponseHeaders), database.Bytes(a.ResponseBody), a.Truncated,
+			a.KeyID, a.Worker, database.Micros(a.NextAt), a.NextReason, a.HeadersCut}
 	})
 	return b.later(ctx, t)
 }

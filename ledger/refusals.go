@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -17,22 +19,22 @@ const maxRefusalText = 500
 // AddRefusals stores what internal systems sent in vain, at most a thousand at
 // once. An id and a time are filled in where they are missing.
 func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) error {
-	refusals = refusals[:min(len(refusals), statementRows)]
+	refusals = refusals[:min(len(refusals), database.MaxRows)]
 	if len(refusals) == 0 {
 		return nil
 	}
 	now := time.Now()
-	t := new(statement).add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) ")
-	t.values(len(refusals), func(i int) []any {
+	t := new(database.Statement).Add("INSERT INTO refusals (id, partner_code, webhook_type, reference, result, reason, event_id, at) ")
+	t.Values(len(refusals), func(i int) []any {
 		r := refusals[i]
 		if r.ID == "" {
 			r.ID, r.At = webhook.NewID(webhook.RefusalPrefix), now
 		}
 		return []any{r.ID, short(r.PartnerCode), short(string(r.Type)), short(r.Reference), string(r.Result),
-			short(r.Reason), r.EventID, micros(r.At)}
+			short(r.Reason), r.EventID, database.Micros(r.At)}
 	})
-	err := l.db.inTx(ctx, func(tx querier) error {
-		_, err := t.exec(ctx, l.db.batched(tx))
+	err := l.db.InTx(ctx, func(tx database.Querier) error {
+		_, err := t.Exec(ctx, l.db.Batched(tx))
 		return err
 	})
 	if err != nil {
@@ -43,12 +45,12 @@ func (l *Ledger) AddRefusals(ctx context.Context, refusals []delivery.Refusal) e
 
 // short is what is kept of a text that came from outside.
 func short(s string) string {
-	return storable(strings.ToValidUTF8(s[:min(len(s), maxRefusalText)], ""))
+	return database.Text(strings.ToValidUTF8(s[:min(len(s), maxRefusalText)], ""))
 }
 
 // EventQuery narrows a list of what internal systems sent. Empty fields do not.
 type EventQuery struct {
-	Scope        Scope // required
+	Scope        partners.Scope // required
 	PartnerCode  string
 	Type         webhook.Type
 	Results      []delivery.IngestResult
@@ -83,19 +85,19 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 	if q.Limit <= 0 {
 		q.Limit = SearchDefaultLimit
 	}
-	q.Limit, q.Until = min(q.Limit, SearchMaxLimit), soon(q.Until)
+	q.Limit, q.Until = min(q.Limit, SearchMaxLimit), database.Soon(q.Until)
 	wants := func(r delivery.IngestResult) bool { return len(q.Results) == 0 || slices.Contains(q.Results, r) }
 	if wants(delivery.Accepted) {
 		found, err = l.acceptedEvents(ctx, q)
 	}
 	if err == nil && (wants(delivery.Duplicate) || wants(delivery.Refused)) {
-		t := q.narrow(new(statement).add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
-		t.equal("reference", q.Reference)
+		t := q.narrow(new(database.Statement).Add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
+		t.Equal("reference", q.Reference)
 		among(t, "result", q.Results)
-		err = t.add(" ORDER BY id DESC LIMIT ?", q.Limit+1).query(ctx, l.db.read, func(rows row) error {
+		err = t.Add(" ORDER BY id DESC LIMIT ?", q.Limit+1).Query(ctx, l.db.Read, func(rows database.Row) error {
 			var e SentEvent
 			var id string
-			err := rows.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, timeColumn{&e.At})
+			err := rows.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, database.Time(&e.At))
 			e.place = strings.TrimPrefix(id, webhook.RefusalPrefix)
 			found = append(found, e)
 			return err
@@ -111,13 +113,13 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 
 // acceptedEvents reads a page of those that were stored.
 func (l *Ledger) acceptedEvents(ctx context.Context, q EventQuery) (found []SentEvent, err error) {
-	err = l.db.nearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
+	err = l.db.NearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
 		found = nil
-		t := q.narrow(new(statement).add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
-		t.equal("object_id", q.Reference)
-		err = t.add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).query(ctx, l.db.read, func(rows row) error {
+		t := q.narrow(new(database.Statement).Add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
+		t.Equal("object_id", q.Reference)
+		err = t.Add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).Query(ctx, l.db.Read, func(rows database.Row) error {
 			e := SentEvent{Result: delivery.Accepted}
-			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, timeColumn{&e.At})
+			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, database.Time(&e.At))
 			e.place = strings.TrimPrefix(e.EventID, webhook.EventPrefix)
 			found = append(found, e)
 			return err
@@ -133,22 +135,22 @@ func (q EventQuery) below(prefix string) string {
 	if q.Cursor != "" {
 		cursor = prefix + q.Cursor
 	}
-	return before(cursor, q.Until, prefix)
+	return database.Below(cursor, q.Until, prefix)
 }
 
 // narrow adds the conditions that events and refusals share.
-func (q EventQuery) narrow(t *statement, prefix string) *statement {
-	t.add(" WHERE id < ?", q.below(prefix))
-	t.since("id", prefix, q.Since)
-	t.within(q.Scope, "partner_code")
-	t.equal("partner_code", q.PartnerCode)
-	t.equal("webhook_type", string(q.Type))
+func (q EventQuery) narrow(t *database.Statement, prefix string) *database.Statement {
+	t.Add(" WHERE id < ?", q.below(prefix))
+	t.Since("id", prefix, q.Since)
+	t.Within(q.Scope, "partner_code")
+	t.Equal("partner_code", q.PartnerCode)
+	t.Equal("webhook_type", string(q.Type))
 	return t
 }
 
 // SeenEvent returns one event of the scope with its deliveries, oldest first;
 // NotFound also for an event that the scope does not hold.
-func (l *Ledger) SeenEvent(ctx context.Context, s Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
+func (l *Ledger) SeenEvent(ctx context.Context, s partners.Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
 	if e, err = l.EventIn(ctx, s, id); err == nil {
 		deliveries, err = l.EventDeliveries(ctx, id)
 	}
@@ -157,9 +159,9 @@ func (l *Ledger) SeenEvent(ctx context.Context, s Scope, id string) (e webhook.E
 
 // EventIn returns one event of the scope; NotFound also for an event that the
 // scope does not hold.
-func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Event, err error) {
-	err = new(statement).add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).within(s, "partner_code").
-		query(ctx, l.db.read, func(rows row) error { return rows.Scan(eventFields(&e)...) })
+func (l *Ledger) EventIn(ctx context.Context, s partners.Scope, id string) (e webhook.Event, err error) {
+	err = new(database.Statement).Add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).Within(s, "partner_code").
+		Query(ctx, l.db.Read, func(rows database.Row) error { return rows.Scan(eventFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("event", id)
 	}
@@ -168,9 +170,9 @@ func (l *Ledger) EventIn(ctx context.Context, s Scope, id string) (e webhook.Eve
 
 // SeenDelivery returns one delivery of the scope with its endpoint's URL;
 // NotFound also for a delivery that the scope does not hold.
-func (l *Ledger) SeenDelivery(ctx context.Context, s Scope, id string) (FoundDelivery, error) {
+func (l *Ledger) SeenDelivery(ctx context.Context, s partners.Scope, id string) (FoundDelivery, error) {
 	q := DeliveryQuery{Scope: s, Limit: 1}
-	found, err := l.follow(ctx, q, path{along: func(t *statement) { t.add(" AND d.id = ?", id) }}, "")
+	found, err := l.follow(ctx, q, path{along: func(t *database.Statement) { t.Add(" AND d.id = ?", id) }}, "")
 	if err == nil && len(found) == 0 {
 		return FoundDelivery{}, webhook.NotFound("delivery", id)
 	}

@@ -29,13 +29,13 @@ func TestWhatWasSentIsListedWithItsResult(t *testing.T) {
 			query ledger.EventQuery
 			want  string
 		}{
-			"everything":   {ledger.EventQuery{Scope: ledger.Everything()}, "accepted card_1, refused , duplicate tp_1, accepted tp_1"},
-			"a partner's":  {ledger.EventQuery{Scope: ledger.Only("acme")}, "accepted card_1, duplicate tp_1, accepted tp_1"},
-			"accepted":     {ledger.EventQuery{Scope: ledger.Everything(), Results: []delivery.IngestResult{delivery.Accepted}}, "accepted card_1, accepted tp_1"},
-			"refused":      {ledger.EventQuery{Scope: ledger.Everything(), Results: []delivery.IngestResult{delivery.Refused}}, "refused "},
-			"of a type":    {ledger.EventQuery{Scope: ledger.Everything(), Type: webhook.TopupCard}, "duplicate tp_1, accepted tp_1"},
-			"about":        {ledger.EventQuery{Scope: ledger.Everything(), Reference: "tp_1"}, "duplicate tp_1, accepted tp_1"},
-			"of a time":    {ledger.EventQuery{Scope: ledger.Everything(), Since: time.Now().Add(time.Hour)}, ""},
+			"everything":   {ledger.EventQuery{Scope: partners.Everything()}, "accepted card_1, refused , duplicate tp_1, accepted tp_1"},
+			"a partner's":  {ledger.EventQuery{Scope: partners.Only("acme")}, "accepted card_1, duplicate tp_1, accepted tp_1"},
+			"accepted":     {ledger.EventQuery{Scope: partners.Everything(), Results: []delivery.IngestResult{delivery.Accepted}}, "accepted card_1, accepted tp_1"},
+			"refused":      {ledger.EventQuery{Scope: partners.Everything(), Results: []delivery.IngestResult{delivery.Refused}}, "refused "},
+			"of a type":    {ledger.EventQuery{Scope: partners.Everything(), Type: webhook.TopupCard}, "duplicate tp_1, accepted tp_1"},
+			"about":        {ledger.EventQuery{Scope: partners.Everything(), Reference: "tp_1"}, "duplicate tp_1, accepted tp_1"},
+			"of a time":    {ledger.EventQuery{Scope: partners.Everything(), Since: time.Now().Add(time.Hour)}, ""},
 			"seen by none": {ledger.EventQuery{}, ""},
 		} {
 			var got string
@@ -58,15 +58,15 @@ func TestWhatWasSentIsListedWithItsResult(t *testing.T) {
 			}
 			same(t, name, got, c.want)
 		}
-		if _, found, err := b.SeenEvent(t.Context(), ledger.Only("acme"), a.EventID); err != nil || len(found) != 1 {
+		if _, found, err := b.SeenEvent(t.Context(), partners.Only("acme"), a.EventID); err != nil || len(found) != 1 {
 			t.Errorf("its partner sees %d deliveries of the event (%v)", len(found), err)
 		}
-		_, _, err := b.SeenEvent(t.Context(), ledger.Only("other"), a.EventID)
+		_, _, err := b.SeenEvent(t.Context(), partners.Only("other"), a.EventID)
 		wantKind(t, err, webhook.KindNotFound)
-		if d, err := b.SeenDelivery(t.Context(), ledger.Only("acme"), a.DeliveryIDs[0]); err != nil || d.Host != "partner.example.com" {
+		if d, err := b.SeenDelivery(t.Context(), partners.Only("acme"), a.DeliveryIDs[0]); err != nil || d.Host != "partner.example.com" {
 			t.Errorf("its partner sees %+v (%v)", d, err)
 		}
-		_, err = b.SeenDelivery(t.Context(), ledger.Only("other"), a.DeliveryIDs[0])
+		_, err = b.SeenDelivery(t.Context(), partners.Only("other"), a.DeliveryIDs[0])
 		wantKind(t, err, webhook.KindNotFound)
 		if err := b.RetainAt(t.Context(), time.Now().Add(3*day), day); err != nil {
 			t.Fatal(err)
@@ -92,18 +92,18 @@ func TestAPartnersEventsAreFollowedToTheirEnds(t *testing.T) {
 		storeMany(t, b, "acme", 1)
 		send(t, b, b.Tickets(), failed, retryAt(time.Now().Add(time.Hour)))
 		storeMany(t, b, "acme", 1)
-		f, err := b.PartnerFunnel(t.Context(), ledger.Only("acme"), "acme", began, time.Now().Add(time.Minute))
+		f, err := b.PartnerFunnel(t.Context(), partners.Only("acme"), "acme", began, time.Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "funnel", []int{f.Accepted, f.Filtered, f.Matched, f.FirstTry, f.AfterRetry, f.Retrying, f.Waiting, f.Exhausted, f.Cancelled}, []int{6, 1, 5, 1, 1, 1, 1, 1, 0})
 		same(t, "sampled", []any{f.Sampled, f.Since}, []any{false, began})
 		same(t, "durations", []any{f.Duration.N, f.Duration.P50, f.Duration.Max, f.FirstDelay.N}, []any{4, time.Second, 3 * time.Second, 4})
-		ends, err := b.CertificateEnds(t.Context(), ledger.Only("acme"), e.ID)
+		ends, err := b.CertificateEnds(t.Context(), partners.Only("acme"), e.ID)
 		if err != nil || !ends.Equal(began.Truncate(time.Microsecond)) {
 			t.Errorf("the certificate ends at %s (%v), want %s", ends, err, began)
 		}
-		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only(""), {}} {
+		for _, s := range []partners.Scope{partners.Only("other"), partners.Only(""), {}} {
 			f, err := b.PartnerFunnel(t.Context(), s, "acme", began, time.Now().Add(time.Minute))
 			if err != nil || f.Accepted+f.Matched > 0 {
 				t.Errorf("another sees %+v (%v)", f, err)
@@ -136,11 +136,11 @@ func TestChangesOfAPartnerAreListedNewestFirst(t *testing.T) {
 			}
 			return actions
 		}
-		same(t, "the partner's", list(b.PartnerChanges(t.Context(), ledger.Everything(), "acme", 10)), []string{"secret.create", "endpoint.pause"})
-		same(t, "the partner's newest", list(b.PartnerChanges(t.Context(), ledger.Everything(), "acme", 1)), []string{"secret.create"})
-		same(t, "another's", fmt.Sprint(list(b.PartnerChanges(t.Context(), ledger.Everything(), "other", 10))), "[]")
-		same(t, "its own", list(b.PartnerChanges(t.Context(), ledger.Only("acme"), "acme", 1)), []string{"secret.create"})
-		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only(""), {}} {
+		same(t, "the partner's", list(b.PartnerChanges(t.Context(), partners.Everything(), "acme", 10)), []string{"secret.create", "endpoint.pause"})
+		same(t, "the partner's newest", list(b.PartnerChanges(t.Context(), partners.Everything(), "acme", 1)), []string{"secret.create"})
+		same(t, "another's", fmt.Sprint(list(b.PartnerChanges(t.Context(), partners.Everything(), "other", 10))), "[]")
+		same(t, "its own", list(b.PartnerChanges(t.Context(), partners.Only("acme"), "acme", 1)), []string{"secret.create"})
+		for _, s := range []partners.Scope{partners.Only("other"), partners.Only(""), {}} {
 			same(t, "by another", fmt.Sprint(list(b.PartnerChanges(t.Context(), s, "acme", 10)), list(b.PartnerChanges(t.Context(), s, "", 10))), "[] []")
 		}
 		same(t, "all", list(b.RecentChanges(t.Context(), 10)), []string{"rate.set", "secret.create", "endpoint.pause"})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -21,12 +22,12 @@ import (
 // a page at a time, so that nobody else waits for it; the replay exists when
 // its list is whole.
 func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay, by ...partners.AuditEntry) (delivery.Replay, error) {
-	return l.StartReplayIn(ctx, Everything(), r, by...)
+	return l.StartReplayIn(ctx, partners.Everything(), r, by...)
 }
 
 // StartReplayIn is StartReplay for somebody who may replay what the scope
 // holds, whatever the filter says. A partner's replay is seen in its scope.
-func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, by ...partners.AuditEntry) (made delivery.Replay, err error) {
+func (l *Ledger) StartReplayIn(ctx context.Context, s partners.Scope, r delivery.Replay, by ...partners.AuditEntry) (made delivery.Replay, err error) {
 	if r.Filter, err = confine(s, r.Filter); err != nil {
 		return r, err
 	}
@@ -46,12 +47,12 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 	r.Total = len(all)
 	position := 0
 	for page := range slices.Chunk(all, replayPage) {
-		err := l.db.inTx(ctx, func(tx querier) error {
-			t := new(statement).add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
-			t.values(len(page), func(i int) []any {
+		err := l.db.InTx(ctx, func(tx database.Querier) error {
+			t := new(database.Statement).Add("INSERT INTO replay_items (replay_id, position, delivery_id, endpoint_id, new_id, outcome, last_status, last_class) ")
+			t.Values(len(page), func(i int) []any {
 				return []any{r.ID, position + i + 1, page[i].deliveryID, page[i].endpointID, "", page[i].outcome, 0, ""}
 			})
-			_, err := t.exec(ctx, l.db.batched(tx))
+			_, err := t.Exec(ctx, l.db.Batched(tx))
 			return err
 		})
 		if err != nil { // what is written of the list goes with the retention
@@ -59,9 +60,9 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s Scope, r delivery.Replay, 
 		}
 		position += len(page)
 	}
-	err = l.audited(ctx, about(by, r.ID, r.Reason), func(tx querier) error {
+	err = l.audited(ctx, about(by, r.ID, r.Reason), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at, partner_code)
-		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0, $8)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, micros(r.CreatedAt), s.partner)
+		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0, $8)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, database.Micros(r.CreatedAt), s.Partner())
 		return err
 	})
 	return r, err
@@ -71,7 +72,7 @@ const replayColumns = "id, state, reason, filter, rate, total, note, created_at,
 
 func scanReplay(scan func(...any) error) (r delivery.Replay, err error) {
 	var filter []byte
-	err = scan(&r.ID, &r.State, &r.Reason, &filter, &r.Rate, &r.Total, &r.Note, timeColumn{&r.CreatedAt}, timeColumn{&r.FinishedAt})
+	err = scan(&r.ID, &r.State, &r.Reason, &filter, &r.Rate, &r.Total, &r.Note, database.Time(&r.CreatedAt), database.Time(&r.FinishedAt))
 	if err == nil {
 		err = json.Unmarshal(filter, &r.Filter)
 	}
@@ -80,14 +81,14 @@ func scanReplay(scan func(...any) error) (r delivery.Replay, err error) {
 
 // Replay returns one replay with its progress, or NotFound.
 func (l *Ledger) Replay(ctx context.Context, id string) (r delivery.Replay, err error) {
-	return l.ReplayIn(ctx, Everything(), id)
+	return l.ReplayIn(ctx, partners.Everything(), id)
 }
 
 // ReplayIn is Replay of what was started in the scope: an operator sees all,
 // a partner's people see their own.
-func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.Replay, err error) {
-	t := new(statement).add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).within(s, "partner_code")
-	r, err = scanReplay(l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan)
+func (l *Ledger) ReplayIn(ctx context.Context, s partners.Scope, id string) (r delivery.Replay, err error) {
+	t := new(database.Statement).Add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).Within(s, "partner_code")
+	r, err = scanReplay(l.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, webhook.NotFound("replay", id)
 	}
@@ -101,7 +102,7 @@ func (l *Ledger) ReplayIn(ctx context.Context, s Scope, id string) (r delivery.R
 // replayProgress counts a replay's items: those that have ended by what is
 // copied into them, the others by their deliveries.
 func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.ReplayProgress, err error) {
-	t := new(statement).add(`SELECT at, sent, answered, CASE WHEN at IN ('failing', 'failed', 'unsent') THEN class ELSE '' END AS class, COUNT(*) FROM (
+	t := new(database.Statement).Add(`SELECT at, sent, answered, CASE WHEN at IN ('failing', 'failed', 'unsent') THEN class ELSE '' END AS class, COUNT(*) FROM (
 		SELECT CASE WHEN i.outcome <> 'admitted' THEN i.outcome
 				WHEN d.state = 'delivered' THEN 'delivered'
 				WHEN d.finished_at > 0 THEN CASE WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END
@@ -111,7 +112,7 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 		FROM replay_items i LEFT JOIN deliveries d ON i.outcome = 'admitted' AND d.id = i.new_id WHERE i.replay_id = ?) AS item
 		GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 4, 1`, id)
 	failures := map[webhook.ErrorClass]*delivery.ReplayFailure{}
-	err = t.query(ctx, l.db.read, func(rows row) error {
+	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var at string
 		var sent, answered bool
 		var class webhook.ErrorClass
@@ -164,14 +165,14 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 
 // Replays lists replays, newest first, without their progress.
 func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found []delivery.Replay, next string, err error) {
-	return l.ReplaysIn(ctx, Everything(), cursor, limit)
+	return l.ReplaysIn(ctx, partners.Everything(), cursor, limit)
 }
 
 // ReplaysIn is Replays of what was started in the scope.
-func (l *Ledger) ReplaysIn(ctx context.Context, s Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
-	t := new(statement).add("SELECT "+replayColumns+" FROM replays WHERE id < ?", before(cursor, time.Time{}, webhook.ReplayPrefix)).within(s, "partner_code")
-	t.add(" ORDER BY id DESC LIMIT ?", limit+1)
-	err = t.query(ctx, l.db.read, func(rows row) error {
+func (l *Ledger) ReplaysIn(ctx context.Context, s partners.Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
+	t := new(database.Statement).Add("SELECT "+replayColumns+" FROM replays WHERE id < ?", database.Below(cursor, time.Time{}, webhook.ReplayPrefix)).Within(s, "partner_code")
+	t.Add(" ORDER BY id DESC LIMIT ?", limit+1)
+	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		r, err := scanReplay(rows.Scan)
 		found = append(found, r)
 		return err
@@ -197,14 +198,14 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 	}[to]
 	finished := int64(0)
 	if to == delivery.ReplayCancelled {
-		finished = micros(time.Now())
+		finished = database.Micros(time.Now())
 	}
-	t := new(statement).add(`UPDATE replays SET state = ?, note = '', finished_at = ?, judge_after = CASE WHEN state = 'stopped'
+	t := new(database.Statement).Add(`UPDATE replays SET state = ?, note = '', finished_at = ?, judge_after = CASE WHEN state = 'stopped'
 		THEN COALESCE((SELECT MAX(new_id) FROM replay_items WHERE replay_id = replays.id AND new_id <> ''), '') ELSE judge_after END
 		WHERE id = ? AND state IN `, string(to), finished, id)
-	list(t, from)
-	err := l.audited(ctx, about(by, id, ""), func(tx querier) error {
-		n, err := t.exec(ctx, tx)
+	database.InList(t, from)
+	err := l.audited(ctx, about(by, id, ""), func(tx database.Querier) error {
+		n, err := t.Exec(ctx, tx)
 		if err == nil && n == 0 {
 			err = errUnmoved
 		}

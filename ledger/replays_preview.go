@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -20,21 +22,21 @@ const (
 
 // replayable adds the deliveries of f that can be sent again and were made
 // after the delivery with the id after.
-func (t *statement) replayable(f delivery.Filter, after string) *statement {
-	t.add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
-		before("", f.Until, webhook.DeliveryPrefix), after)
-	t.narrow(f)
+func replayable(t *database.Statement, f delivery.Filter, after string) *database.Statement {
+	t.Add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
+		database.Below("", f.Until, webhook.DeliveryPrefix), after)
+	narrow(t, f)
 	return t
 }
 
 // PreviewReplay tells what a replay of f would be. Up to 10,000 deliveries are
 // counted exactly, more in hundreds as far as that takes no second.
 func (l *Ledger) PreviewReplay(ctx context.Context, f delivery.Filter) (p delivery.ReplayPreview, err error) {
-	return l.PreviewReplayIn(ctx, Everything(), f)
+	return l.PreviewReplayIn(ctx, partners.Everything(), f)
 }
 
 // PreviewReplayIn is PreviewReplay of what the scope holds.
-func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter) (p delivery.ReplayPreview, err error) {
+func (l *Ledger) PreviewReplayIn(ctx context.Context, s partners.Scope, f delivery.Filter) (p delivery.ReplayPreview, err error) {
 	if f, err = confine(s, f); err != nil {
 		return p, err
 	}
@@ -50,9 +52,9 @@ func (l *Ledger) PreviewReplayIn(ctx context.Context, s Scope, f delivery.Filter
 
 // previewGroups groups the newest deliveries.
 func (l *Ledger) previewGroups(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
-	t := new(statement).add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
-	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
-	return t.query(ctx, l.db.read, func(rows row) error {
+	t := new(database.Statement).Add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
+	replayable(t, f, "").Add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
+	return t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var g delivery.ReplayGroup
 		err := rows.Scan(&g.PartnerCode, &g.EndpointID, &g.Type, &g.State, &g.ErrorClass, &g.Count)
 		if len(p.Breakdown) < delivery.MaxReplayGroups {
@@ -71,9 +73,9 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 	}
 	limited, cancel := context.WithTimeout(ctx, previewBudget)
 	defer cancel()
-	t := new(statement).add("SELECT COUNT(*) FROM (SELECT d.id").replayable(f, "").add(" LIMIT ?) AS found", delivery.MaxReplay+1)
+	t := replayable(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"), f, "").Add(" LIMIT ?) AS found", delivery.MaxReplay+1)
 	var n int
-	err := l.db.read.QueryRowContext(limited, t.String(), t.args...).Scan(&n)
+	err := l.db.Read.QueryRowContext(limited, t.String(), t.Args...).Scan(&n)
 	switch {
 	case err != nil && ctx.Err() == nil && limited.Err() != nil:
 		p.CountIs = delivery.CountAtLeast
@@ -90,7 +92,7 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 // previewWarnings looks at the newest deliveries. The endpoint is hidden from
 // the planner: SQLite would read all of an endpoint for each, not the few of an event.
 func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
-	t := new(statement).add(`SELECT COUNT(*),
+	t := new(database.Statement).Add(`SELECT COUNT(*),
 		COALESCE(SUM(CASE WHEN d.state = 'delivered' OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
 			AND o.endpoint_id || '' = d.endpoint_id AND o.state = 'delivered') THEN 1 END), 0),
 		COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id
@@ -100,19 +102,19 @@ func (l *Ledger) previewWarnings(ctx context.Context, f delivery.Filter, p *deli
 			AND s.activated_at > d.finished_at) THEN 1 END), 0),
 		COALESCE(SUM(CASE WHEN e.removed_at > 0 THEN 1 END), 0)
 		FROM (SELECT d.id, d.event_id, d.endpoint_id, d.partner_code, d.state, d.finished_at`)
-	t.replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?) AS d LEFT JOIN endpoints e ON e.id = d.endpoint_id", previewChecked)
+	replayable(t, f, "").Add(" ORDER BY d.id DESC LIMIT ?) AS d LEFT JOIN endpoints e ON e.id = d.endpoint_id", previewChecked)
 	w := &p.Warnings
-	return l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&w.Checked, &w.Delivered, &w.Retrying, &w.URLChanged, &w.SecretRotated, &w.Removed)
+	return l.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan(&w.Checked, &w.Delivered, &w.Retrying, &w.URLChanged, &w.SecretRotated, &w.Removed)
 }
 
 // previewSample reads the newest deliveries.
 func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) (err error) {
-	t := new(statement).add("SELECT d.id").replayable(f, "").add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
-	ids, err := collect(ctx, l.db.read, t, column[string])
+	t := replayable(new(database.Statement).Add("SELECT d.id"), f, "").Add(" ORDER BY d.id DESC LIMIT ?", delivery.ReplaySample)
+	ids, err := database.Collect(ctx, l.db.Read, t, database.One[string])
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	p.Sample, err = list(selectPlaced("d.id IN "), ids).add(" ORDER BY d.id DESC").placed(ctx, l.db.read)
+	p.Sample, err = readPlaced(ctx, l.db.Read, database.InList(selectPlaced("d.id IN "), ids).Add(" ORDER BY d.id DESC"))
 	return err
 }
 
@@ -128,8 +130,8 @@ func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter, most int
 	newest := map[[2]string]int{} // of each event and endpoint, in all
 	for {
 		n := 0
-		t := new(statement).add("SELECT d.id, d.endpoint_id, d.event_id").replayable(f, after).add(" ORDER BY d.id LIMIT ?", replayPage)
-		err := t.query(ctx, l.db.read, func(rows row) error {
+		t := replayable(new(database.Statement).Add("SELECT d.id, d.endpoint_id, d.event_id"), f, after).Add(" ORDER BY d.id LIMIT ?", replayPage)
+		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 			var d listed
 			var event string
 			err := rows.Scan(&d.deliveryID, &d.endpointID, &event)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -25,10 +26,10 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	newest := ` FROM (SELECT new_id, outcome FROM replay_items WHERE replay_id = r.id AND new_id <> '' AND new_id > r.judge_after
 		ORDER BY new_id DESC LIMIT ?) AS n LEFT JOIN deliveries d ON d.id = n.new_id WHERE `
 	failing := map[string]string{}
-	t := new(statement).add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
+	t := new(database.Statement).Add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
 		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome NOT IN ('', 'unknown') AND d.state <> 'delivered') "+
 		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
-	err := t.query(ctx, l.db.read, func(rows row) error {
+	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var id string
 		var judged, failed int
 		err := rows.Scan(&id, &judged, &failed)
@@ -39,7 +40,7 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	})
 	for id, note := range failing {
 		if err == nil {
-			_, err = l.db.write.ExecContext(ctx, "UPDATE replays SET state = 'stopped', note = $2 WHERE id = $1 AND state = 'running'", id, note)
+			_, err = l.db.Write.ExecContext(ctx, "UPDATE replays SET state = 'stopped', note = $2 WHERE id = $1 AND state = 'running'", id, note)
 		}
 	}
 	return err
@@ -57,7 +58,7 @@ type settled struct {
 // SettleReplays implements delivery.Replays.
 func (l *Ledger) SettleReplays(ctx context.Context) error {
 	var open bool // mostly nothing is, which is known without all days of the deliveries
-	err := l.db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)
+	err := l.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)
 	if err != nil || !open {
 		return err
 	}
@@ -67,20 +68,20 @@ func (l *Ledger) SettleReplays(ctx context.Context) error {
 // settleReplays settles items whose deliveries have an id from … to, all if empty.
 func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 	if to == "" {
-		to = before("", time.Time{}, webhook.DeliveryPrefix)
+		to = database.Below("", time.Time{}, webhook.DeliveryPrefix)
 	}
 	for {
-		t := new(statement).add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
+		t := new(database.Statement).Add(`SELECT i.new_id, CASE WHEN d.state = 'delivered' THEN 'delivered' WHEN d.last_outcome = '' THEN 'unsent' ELSE 'failed' END,
 			d.last_class, d.last_status FROM replay_items i JOIN deliveries d ON d.id = i.new_id
 			WHERE i.outcome = 'admitted' AND i.new_id >= ? AND i.new_id < ? AND d.finished_at > 0 ORDER BY i.new_id LIMIT ?`, from, to, settleRows)
-		ended, err := collect(ctx, l.db.read, t, func(s *settled) []any { return []any{&s.newID, &s.outcome, &s.class, &s.status} })
+		ended, err := database.Collect(ctx, l.db.Read, t, func(s *settled) []any { return []any{&s.newID, &s.outcome, &s.class, &s.status} })
 		if err != nil || len(ended) == 0 {
 			return err
 		}
 		err = l.withLockedWindows(ctx, nil, func(ctx context.Context, b *batch) error {
-			t := new(statement).add("UPDATE replay_items SET outcome = v.column2, last_class = v.column3, last_status = v.column4 FROM ")
-			t.table(len(ended), func(i int) []any { return []any{ended[i].newID, ended[i].outcome, ended[i].class, ended[i].status} })
-			_, err := t.add(" WHERE outcome = 'admitted' AND new_id = v.column1").exec(ctx, b.tx)
+			t := new(database.Statement).Add("UPDATE replay_items SET outcome = v.column2, last_class = v.column3, last_status = v.column4 FROM ")
+			t.Table(len(ended), func(i int) []any { return []any{ended[i].newID, ended[i].outcome, ended[i].class, ended[i].status} })
+			_, err := t.Add(" WHERE outcome = 'admitted' AND new_id = v.column1").Exec(ctx, b.tx)
 			return err
 		})
 		if err != nil || len(ended) < settleRows {
@@ -92,13 +93,13 @@ func (l *Ledger) settleReplays(ctx context.Context, from, to string) error {
 // retainReplays ends replays whose list is past the retention, and deletes
 // those that ended before cutoff with all that they sent.
 func (l *Ledger) retainReplays(ctx context.Context, cutoff time.Time) error {
-	_, err := l.db.write.ExecContext(ctx, `UPDATE replays SET state = 'cancelled', note = $3, finished_at = $2
-		WHERE finished_at = 0 AND created_at < $1`, micros(cutoff), micros(time.Now()), reasonExpired)
+	_, err := l.db.Write.ExecContext(ctx, `UPDATE replays SET state = 'cancelled', note = $3, finished_at = $2
+		WHERE finished_at = 0 AND created_at < $1`, database.Micros(cutoff), database.Micros(time.Now()), reasonExpired)
 	if err != nil {
 		return err
 	}
-	_, err = l.db.write.ExecContext(ctx, `DELETE FROM replays WHERE finished_at > 0 AND finished_at < $1
-		AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.replay_id = replays.id AND i.outcome = 'admitted')`, micros(cutoff))
+	_, err = l.db.Write.ExecContext(ctx, `DELETE FROM replays WHERE finished_at > 0 AND finished_at < $1
+		AND NOT EXISTS (SELECT 1 FROM replay_items i WHERE i.replay_id = replays.id AND i.outcome = 'admitted')`, database.Micros(cutoff))
 	if err != nil {
 		return err
 	}

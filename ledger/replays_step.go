@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -34,7 +35,7 @@ func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err er
 }
 
 func (l *Ledger) runningReplays(ctx context.Context) (ids []string, err error) {
-	return collect(ctx, l.db.read, new(statement).add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), column[string])
+	return database.Collect(ctx, l.db.Read, new(database.Statement).Add("SELECT id FROM replays WHERE state = 'running' ORDER BY id"), database.One[string])
 }
 
 // stepReplay admits what rate and windows allow of one replay.
@@ -70,14 +71,14 @@ func (l *Ledger) stepReplay(ctx context.Context, id string, admitted, skipped *i
 // full costs the same however many items wait for it.
 func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []string, left bool, err error) {
 	now := time.Now()
-	t := new(statement)
-	t.add(`WITH RECURSIVE e (id) AS (
+	t := new(database.Statement)
+	t.Add(`WITH RECURSIVE e (id) AS (
 			SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = ''
 			UNION ALL
 			SELECT (SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
 		SELECT `+windowColumns+", e.id, "+replayWaits+` FROM e JOIN windows w ON w.endpoint_id = e.id
-		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, micros(now), id)
-	err = t.query(ctx, l.db.read, func(rows row) error {
+		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, database.Micros(now), id)
+	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var w window
 		var endpoint string
 		var waits bool
@@ -120,8 +121,8 @@ const replayWaits = "EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = w.
 
 // finishReplay ends a replay that has no open items left.
 func (l *Ledger) finishReplay(ctx context.Context, id string) error {
-	_, err := l.db.write.ExecContext(ctx, `UPDATE replays SET state = 'finished', finished_at = $2 WHERE id = $1 AND state = 'running'
-		AND NOT EXISTS (SELECT 1 FROM replay_items WHERE replay_id = $1 AND outcome = '')`, id, micros(time.Now()))
+	_, err := l.db.Write.ExecContext(ctx, `UPDATE replays SET state = 'finished', finished_at = $2 WHERE id = $1 AND state = 'running'
+		AND NOT EXISTS (SELECT 1 FROM replay_items WHERE replay_id = $1 AND outcome = '')`, id, database.Micros(time.Now()))
 	return err
 }
 
@@ -137,8 +138,8 @@ type replayed struct{ newID, outcome string }
 func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (step stepped, err error) {
 	var rate int
 	var next, created time.Time
-	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.db.forUpdate, id).
-		Scan(&rate, timeColumn{&next}, timeColumn{&created})
+	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.db.ForUpdate, id).
+		Scan(&rate, database.Time(&next), database.Time(&created))
 	if errors.Is(err, sql.ErrNoRows) {
 		return step, nil
 	}
@@ -185,18 +186,18 @@ func (b *batch) storePace(ctx context.Context, id string, was, next time.Time) e
 	if next.Equal(was) {
 		return nil
 	}
-	_, err := b.tx.ExecContext(ctx, "UPDATE replays SET rate_next = $2 WHERE id = $1", id, micros(next))
+	_, err := b.tx.ExecContext(ctx, "UPDATE replays SET rate_next = $2 WHERE id = $1", id, database.Micros(next))
 	return err
 }
 
 // storeReplayed writes what became of items.
 func (b *batch) storeReplayed(ctx context.Context, id string, became map[int64]replayed) error {
 	positions := slices.Sorted(maps.Keys(became))
-	t := b.statement().add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
-	t.table(len(positions), func(i int) []any {
+	t := b.statement().Add("UPDATE replay_items SET new_id = v.column2, outcome = v.column3 FROM ")
+	t.Table(len(positions), func(i int) []any {
 		return []any{positions[i], became[positions[i]].newID, became[positions[i]].outcome}
 	})
-	_, err := t.add(" WHERE replay_id = ? AND position = v.column1", id).exec(ctx, b.tx)
+	_, err := t.Add(" WHERE replay_id = ? AND position = v.column1", id).Exec(ctx, b.tx)
 	return err
 }
 
@@ -216,8 +217,8 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 		}
 		room := w.replayRoom(b.now)
 		if w.crowded(b.now) {
-			err := new(statement).add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", micros(b.now), endpoint).
-				query(ctx, b.tx, func(rows row) error { return rows.Scan(&room) })
+			err := new(database.Statement).Add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", database.Micros(b.now), endpoint).
+				Query(ctx, b.tx, func(rows database.Row) error { return rows.Scan(&room) })
 			if err != nil {
 				return nil, err
 			}
@@ -238,14 +239,14 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 // one whose event has been delivered to the endpoint since, or is on its way
 // there just now, one whose event or delivery is past its retention, and a test.
 func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit int, created time.Time) (items []replayItem, err error) {
-	t := new(statement).add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
+	t := new(database.Statement).Add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
 		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
 		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id AND NOT e.test)
 		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.id <> d.id
 			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
-		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, micros(created), id, endpoint, limit)
-	err = t.query(ctx, b.tx, func(rows row) error {
+		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, database.Micros(created), id, endpoint, limit)
+	err = t.Query(ctx, b.tx, func(rows database.Row) error {
 		var item replayItem
 		d := &item.Delivery
 		err := rows.Scan(&item.position, &d.EndpointID, &d.ID, &d.EventID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &item.skip)

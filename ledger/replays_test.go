@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
 )
@@ -476,7 +477,7 @@ const stepperPlace = "LEDGERHOOK_TEST_STEPPER" // set in a process that TestARep
 
 func TestAReplayGoesOnWhenItsProcessIsKilled(t *testing.T) {
 	if dir, runs := os.LookupEnv(stepperPlace); runs {
-		l, err := ledgertest.Open(t.Context(), ledger.DBOptions{DataDir: dir, DatabaseURL: os.Getenv(stepperPlace + "_URL")}, ledger.Options{})
+		l, err := ledgertest.Open(t.Context(), database.Options{DataDir: dir, DatabaseURL: os.Getenv(stepperPlace + "_URL")}, ledger.Options{})
 		for err == nil {
 			_, _, err = l.StepReplays(t.Context())
 		}

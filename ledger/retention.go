@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -43,10 +44,10 @@ func (l *Ledger) Retain(ctx context.Context, keep time.Duration) error {
 // someStays returns ErrClock if there are events and all are older than cutoff.
 func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 	var stays bool
-	err := l.db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE id >= $1) OR NOT EXISTS (SELECT 1 FROM events)",
+	err := l.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE id >= $1) OR NOT EXISTS (SELECT 1 FROM events)",
 		webhook.TimeBound(webhook.EventPrefix, cutoff)).Scan(&stays)
 	if err == nil && !stays {
-		err = fmt.Errorf("%w: every event is older than %s, so that all would be deleted", ErrClock, cutoff.UTC().Format(time.RFC3339))
+		err = fmt.Errorf("%w: every event is older than %s, so that all would be deleted", database.ErrClock, cutoff.UTC().Format(time.RFC3339))
 	}
 	return err
 }
@@ -54,7 +55,7 @@ func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) error {
 	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
 	suffix := ""
-	if l.db.driver == postgresDriver {
+	if !l.db.Embedded() {
 		suffix = "_default" // of rows whose day had no partition
 		if err := l.dropDays(ctx, cutoff); err != nil {
 			return err
@@ -93,9 +94,9 @@ func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) 
 func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
-		t := new(statement).add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
+		t := new(database.Statement).Add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
 			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), adoptBatch)
-		err := t.query(ctx, l.db.read, func(rows row) error {
+		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 			var endpoint, id string
 			err := rows.Scan(&endpoint, &id)
 			expired[endpoint] = append(expired[endpoint], id)
@@ -118,7 +119,7 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 		endpoints = []string{endpoint}
 	}
 	return l.withLockedWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
-		_, err := b.cancel(ctx, reasonExpired, endpoint, func(t *statement) { list(t.add("endpoint_id = ? AND id IN ", endpoint), ids) })
+		_, err := b.cancel(ctx, reasonExpired, endpoint, func(t *database.Statement) { database.InList(t.Add("endpoint_id = ? AND id IN ", endpoint), ids) })
 		return err
 	})
 }
@@ -131,7 +132,7 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 		return err
 	}
 	for _, day := range days {
-		inUse, err := refersTo(ctx, l.db.read, day)
+		inUse, err := refersTo(ctx, l.db.Read, day)
 		if err != nil {
 			return err
 		}
@@ -152,11 +153,11 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 // the oldest first: a run that broke off, or a day that could not be made for
 // all tables, leaves some of them.
 func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.Time, err error) {
-	tables, err := l.db.tables(ctx)
+	tables, err := l.db.Tables(ctx)
 	for table := range tables {
-		for _, p := range partitioned {
-			suffix, cut := strings.CutPrefix(table, p.table+"_")
-			if day, err := time.Parse(dayFormat, suffix); cut && err == nil && day.Before(cutoff) {
+		for _, p := range database.Partitioned {
+			suffix, cut := strings.CutPrefix(table, p.Table+"_")
+			if day, err := time.Parse(database.DayFormat, suffix); cut && err == nil && day.Before(cutoff) {
 				days = append(days, day)
 			}
 		}
@@ -172,16 +173,16 @@ func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.
 // transaction of its own: others take several tables in various orders, and
 // could wait in a circle for one that takes a second.
 func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
-	for _, p := range partitioned {
-		name, dropped := p.table+"_"+day.Format(dayFormat), false
+	for _, p := range database.Partitioned {
+		name, dropped := p.Table+"_"+day.Format(database.DayFormat), false
 		rows, err := l.estimate(ctx, name)
 		if err != nil {
 			return err
 		}
-		err = l.db.inTx(ctx, func(tx querier) error {
+		err = l.db.InTx(ctx, func(tx database.Querier) error {
 			dropped = false
 			// The parent first, as everybody else does; a drop takes it anyway.
-			if _, err := tx.ExecContext(ctx, lockPartitions+"LOCK TABLE ONLY "+p.table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+			if _, err := tx.ExecContext(ctx, database.LockPartitions+"LOCK TABLE ONLY "+p.Table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 				return err
 			}
 			inUse, err := refersTo(ctx, tx, day)
@@ -193,10 +194,10 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("drop %s: %w", p.table, err)
+			return fmt.Errorf("drop %s: %w", p.Table, err)
 		}
 		if dropped {
-			l.metrics.deleted(p.table, rows)
+			l.metrics.deleted(p.Table, rows)
 		}
 	}
 	return nil
@@ -205,13 +206,13 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
 // estimate is how many rows PostgreSQL thinks that a table has: to count them
 // would read them all. 0 if it has never looked, or there is no such table.
 func (l *Ledger) estimate(ctx context.Context, table string) (rows int64, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(CAST(GREATEST(reltuples, 0) AS BIGINT)), 0) FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&rows)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT COALESCE(MAX(CAST(GREATEST(reltuples, 0) AS BIGINT)), 0) FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&rows)
 	return rows, err
 }
 
 // refersTo reports whether something unfinished is of the day, or repeats an
 // event of it. Apart from the day's own the deliveries of an event are few.
-func refersTo(ctx context.Context, q querier, day time.Time) (used bool, err error) {
+func refersTo(ctx context.Context, q database.Querier, day time.Time) (used bool, err error) {
 	next := day.AddDate(0, 0, 1)
 	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND id >= $1 AND id < $2)
 		OR EXISTS (SELECT 1 FROM deliveries WHERE queued_at IS NOT NULL AND id >= $1 AND id < $2)
@@ -248,7 +249,7 @@ func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time, suffix string)
 // deleteKeys forgets idempotency keys of before.
 func (l *Ledger) deleteKeys(ctx context.Context, before time.Time) error {
 	return l.retire(ctx, "idempotency_keys", `DELETE FROM idempotency_keys WHERE (partner_code, key) IN
-		(SELECT partner_code, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, micros(before))
+		(SELECT partner_code, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2)`, database.Micros(before))
 }
 
 // deleteObjects forgets the statuses of objects that nothing was heard of since
@@ -257,8 +258,8 @@ func (l *Ledger) deleteKeys(ctx context.Context, before time.Time) error {
 func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	for {
 		var old [][]any
-		t := new(statement).add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", micros(before), objectsAtOnce)
-		err := t.query(ctx, l.db.read, func(rows row) error {
+		t := new(database.Statement).Add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", database.Micros(before), objectsAtOnce)
+		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 			var partner, typ, object string
 			err := rows.Scan(&partner, &typ, &object)
 			old = append(old, []any{partner, typ, object})
@@ -268,9 +269,9 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 			return err
 		}
 		for some := range slices.Chunk(old, deleteRows) {
-			t := new(statement).add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", micros(before))
-			t.rows(len(some), func(i int) []any { return some[i] }).add(")") // the age again: an event may have moved it on
-			if err := l.db.inTx(ctx, func(tx querier) error { _, err := t.exec(ctx, l.db.batched(tx)); return err }); err != nil {
+			t := new(database.Statement).Add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", database.Micros(before))
+			t.Rows(len(some), func(i int) []any { return some[i] }).Add(")") // the age again: an event may have moved it on
+			if err := l.db.InTx(ctx, func(tx database.Querier) error { _, err := t.Exec(ctx, l.db.Batched(tx)); return err }); err != nil {
 				return err
 			}
 			l.metrics.deleted("objects", int64(len(some)))
@@ -292,7 +293,7 @@ func (l *Ledger) deleteInSteps(ctx context.Context, query string, bound any) err
 
 func (l *Ledger) inSteps(ctx context.Context, query string, bound any, changed func(rows int64)) error {
 	for {
-		result, err := l.db.write.ExecContext(ctx, query, bound, deleteRows)
+		result, err := l.db.Write.ExecContext(ctx, query, bound, deleteRows)
 		if err != nil {
 			return err
 		}

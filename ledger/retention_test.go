@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/webhook"
 )
@@ -93,13 +93,13 @@ func TestNothingEndsByAClockThatIsNotTheDatabases(t *testing.T) {
 	o := b.Order(t, "acme", "order-1", -time.Second)
 	was := rows(t, b)
 	l := b.Behind(t, "2 minutes")
-	if _, err := l.DB.Now(t.Context()); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "2m0s ahead of the database's") {
+	if _, err := l.DB.Now(t.Context()); !errors.Is(err, database.ErrClock) || !strings.Contains(err.Error(), "2m0s ahead of the database's") {
 		t.Errorf("the time: %v", err)
 	}
-	if err := l.Retain(t.Context(), kept); !errors.Is(err, ledger.ErrClock) {
+	if err := l.Retain(t.Context(), kept); !errors.Is(err, database.ErrClock) {
 		t.Errorf("retention: %v", err)
 	}
-	if n, err := l.ExpireOrders(t.Context(), "key_1"); n != 0 || !errors.Is(err, ledger.ErrClock) {
+	if n, err := l.ExpireOrders(t.Context(), "key_1"); n != 0 || !errors.Is(err, database.ErrClock) {
 		t.Errorf("%d orders expired, %v", n, err)
 	}
 	if now, err := l.Order(t.Context(), o.ID); err != nil || now.Status != o.Status {
@@ -128,7 +128,7 @@ func TestRetentionNeverTakesEverything(t *testing.T) {
 		b.Endpoint(t, "acme", 8)
 		storeMany(t, b, "acme", 2)
 		was := rows(t, b)
-		if err := b.Retain(t.Context(), -2*day); !errors.Is(err, ledger.ErrClock) || !strings.Contains(err.Error(), "every event") {
+		if err := b.Retain(t.Context(), -2*day); !errors.Is(err, database.ErrClock) || !strings.Contains(err.Error(), "every event") {
 			t.Errorf("all would go: %v", err)
 		}
 		same(t, "rows", rows(t, b), was)
@@ -277,7 +277,7 @@ func TestARetryThatIsJustBeingMadeKeepsItsEvent(t *testing.T) {
 
 func TestPartitionsAreMadeAgainAndAgainAndByManyAtOnce(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
-		ledgers := []*ledger.DB{b.DB}
+		ledgers := []*database.DB{b.DB}
 		if !b.DB.Embedded() {
 			ledgers = append(ledgers, b.Another(t).DB, b.Another(t).DB)
 		}

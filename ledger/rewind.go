@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -15,10 +16,10 @@ import (
 // at. What else a window's row says is bounded whenever it is locked.
 func (l *Ledger) Rewind(ctx context.Context) error {
 	now := time.Now()
-	most := micros(now.Add(webhook.ClockTolerance))
-	t := new(statement).add("SELECT endpoint_id FROM windows WHERE wake_at > ?", micros(now.Add(lookAhead)))
-	t.add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
-	ids, err := collect(ctx, l.db.read, t, column[string])
+	most := database.Micros(now.Add(webhook.ClockTolerance))
+	t := new(database.Statement).Add("SELECT endpoint_id FROM windows WHERE wake_at > ?", database.Micros(now.Add(database.LookAhead)))
+	t.Add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
+	ids, err := database.Collect(ctx, l.db.Read, t, database.One[string])
 	if err != nil {
 		return fmt.Errorf("look for times of a clock that was ahead: %w", err)
 	}
@@ -32,9 +33,9 @@ func (l *Ledger) Rewind(ctx context.Context) error {
 
 func (b *batch) rewind(ctx context.Context, endpoints []string) error {
 	wait := longestWait(b.ledger.retry)
-	t := b.statement().add("UPDATE deliveries SET due_at = ? + "+wait+" WHERE due_at > ? + "+wait+" AND ",
-		micros(b.now), micros(b.now.Add(webhook.ClockTolerance)))
-	if err := b.later(ctx, in(t, "endpoint_id", endpoints)); err != nil {
+	t := b.statement().Add("UPDATE deliveries SET due_at = ? + "+wait+" WHERE due_at > ? + "+wait+" AND ",
+		database.Micros(b.now), database.Micros(b.now.Add(webhook.ClockTolerance)))
+	if err := b.later(ctx, database.In(t, "endpoint_id", endpoints)); err != nil {
 		return fmt.Errorf("bring due times back: %w", err)
 	}
 	for _, id := range endpoints {

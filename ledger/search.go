@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -34,7 +36,7 @@ const (
 // DeliveryQuery narrows a search of deliveries. Empty fields do not, several
 // values of one field are alternatives, and all fields must hold together.
 type DeliveryQuery struct {
-	Scope Scope // required
+	Scope partners.Scope // required
 
 	// NeedsAttention: exhausted in the last AttentionFor, retrying, held, or
 	// waiting or under way for longer than AttentionAfter. States do not count then.
@@ -98,7 +100,7 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 	case q.Limit > SearchMaxLimit:
 		q.Limit = SearchMaxLimit
 	}
-	q.Until = soon(q.Until)
+	q.Until = database.Soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
 		return page, err
@@ -123,7 +125,7 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 func (l *Ledger) along(ctx context.Context, q DeliveryQuery, p path) (found []FoundDelivery, bound string, at time.Time, err error) {
 	if !p.point {
 		near := p
-		near.from = l.db.near(webhook.DeliveryPrefix, before(q.Cursor, q.Until, webhook.DeliveryPrefix), p.from)
+		near.from = l.db.Near(webhook.DeliveryPrefix, database.Below(q.Cursor, q.Until, webhook.DeliveryPrefix), p.from)
 		if bound, at, err = l.bound(ctx, q, near, "", nearRows); err != nil {
 			return nil, "", at, err
 		}
@@ -157,7 +159,7 @@ func (page *DeliveryPage) cut(limit int, bound string) {
 // NewSince counts the deliveries that q finds and that are newer than newest,
 // the first row of a page, up to MaxNew.
 func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (n int, err error) {
-	q.Cursor, q.Until = "", soon(q.Until)
+	q.Cursor, q.Until = "", database.Soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
 		return 0, err
@@ -168,11 +170,11 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 			return 0, err
 		}
 		var found int
-		t := p.where(new(statement).add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
-		t.add(" AND d.id > ? AND d.id >= ?", newest, from)
+		t := p.where(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
+		t.Add(" AND d.id > ? AND d.id >= ?", newest, from)
 		q.rest(t, p)
-		t.add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
-		if err := l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan(&found); err != nil {
+		t.Add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
+		if err := l.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan(&found); err != nil {
 			return 0, err
 		}
 		n += found
@@ -182,17 +184,17 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 
 // follow reads the rows of one path from an id on.
 func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from string) (found []FoundDelivery, err error) {
-	t := &statement{}
-	t.arg(false) // placedColumns names it $1
-	t.add("SELECT " + placedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
+	t := &database.Statement{}
+	t.Arg(false) // placedColumns names it $1
+	t.Add("SELECT " + placedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
 		placedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
 	p.where(t, q)
 	if from != "" {
-		t.add(" AND d.id >= ?", from)
+		t.Add(" AND d.id >= ?", from)
 	}
 	q.rest(t, p)
-	found, err = collect(ctx, l.db.read, t.add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
-		return append(placedFields(&d.Placed), &d.URL, &d.Host, timeColumn{&d.FirstAt}, timeColumn{&d.LastAt}, microsColumn{&d.LastDuration})
+	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
+		return append(placedFields(&d.Placed), &d.URL, &d.Host, database.Time(&d.FirstAt), database.Time(&d.LastAt), database.Duration(&d.LastDuration))
 	})
 	return found, err
 }
@@ -200,13 +202,13 @@ func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from strin
 // bound returns the oldest delivery that a page may look at on its way along
 // p if it looks at so many rows, empty if it may look at all of them.
 func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above string, rows int) (id string, at time.Time, err error) {
-	if q.rest(new(statement), p) {
-		t := p.where(new(statement).add("SELECT d.id, d.created_at FROM deliveries d"), q)
+	if q.rest(new(database.Statement), p) {
+		t := p.where(new(database.Statement).Add("SELECT d.id, d.created_at FROM deliveries d"), q)
 		if above != "" {
-			t.add(" AND d.id > ?", above)
+			t.Add(" AND d.id > ?", above)
 		}
-		t.add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", rows-1)
-		err = t.query(ctx, l.db.read, func(found row) error { return found.Scan(&id, timeColumn{&at}) })
+		t.Add(" ORDER BY d.id DESC LIMIT 1 OFFSET ?", rows-1)
+		err = t.Query(ctx, l.db.Read, func(found database.Row) error { return found.Scan(&id, database.Time(&at)) })
 	}
 	return id, at, err
 }

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
 // path is one way to read deliveries newest first along an index.
 type path struct {
-	along func(*statement) // the condition the index answers; nil: none
-	all   string           // what the index over all partners asks for besides; empty: there is no other
-	from  string           // nothing older is on it; empty: not known
-	point bool             // it leads to a few rows, wherever they are
-	also  func(*statement) // what must be looked at row by row beside it; nil: nothing
-	state []webhook.State  // looked at row by row; empty: any
+	along func(*database.Statement) // the condition the index answers; nil: none
+	all   string                    // what the index over all partners asks for besides; empty: there is no other
+	from  string                    // nothing older is on it; empty: not known
+	point bool                      // it leads to a few rows, wherever they are
+	also  func(*database.Statement) // what must be looked at row by row beside it; nil: nothing
+	state []webhook.State           // looked at row by row; empty: any
 }
 
 // The states that an index tells apart from the others, and its condition.
@@ -62,7 +63,7 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 	}
 	rest := path{state: q.States}
 	if len(endpoints) > 0 {
-		rest.also = func(t *statement) { list(t.add(" AND d.endpoint_id IN "), endpoints) }
+		rest.also = func(t *database.Statement) { database.InList(t.Add(" AND d.endpoint_id IN "), endpoints) }
 	}
 	if q.Reference != "" {
 		return l.pathsByReference(ctx, q, rest)
@@ -72,17 +73,17 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 		states = unhappy // what is delivered has no error
 	}
 	if q.NeedsAttention {
-		open, err := l.db.oldestOpen(ctx)
+		open, err := l.db.OldestOpen(ctx)
 		return attention(rest, open, now), err
 	}
 	if len(states) > 0 && !slices.Contains(states, webhook.Delivered) {
-		open, err := l.db.oldestOpen(ctx)
+		open, err := l.db.OldestOpen(ctx)
 		return pathsByState(states, rest, open), err
 	}
 	if 0 < len(endpoints) && len(endpoints) <= pathEndpoints {
 		var paths []path
 		for _, id := range endpoints {
-			paths = append(paths, path{state: q.States, along: func(t *statement) { t.add(" AND d.endpoint_id = ?", id) }})
+			paths = append(paths, path{state: q.States, along: func(t *database.Statement) { t.Add(" AND d.endpoint_id = ?", id) }})
 		}
 		return paths, nil
 	}
@@ -92,12 +93,12 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 // searchedEndpoints returns the endpoints that q names. If they are all of one
 // partner, q is narrowed to it.
 func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids []string, err error) {
-	t := new(statement).add("SELECT id, partner_code FROM endpoints WHERE id <> ''").within(q.Scope, "partner_code")
-	t.equal("id", q.EndpointID)
-	t.equal("host", strings.ToLower(q.Host))
-	t.equal("partner_code", q.PartnerCode)
+	t := new(database.Statement).Add("SELECT id, partner_code FROM endpoints WHERE id <> ''").Within(q.Scope, "partner_code")
+	t.Equal("id", q.EndpointID)
+	t.Equal("host", strings.ToLower(q.Host))
+	t.Equal("partner_code", q.PartnerCode)
 	codes := map[string]bool{}
-	err = t.add(" ORDER BY id LIMIT ?", statementRows).query(ctx, l.db.read, func(rows row) error {
+	err = t.Add(" ORDER BY id LIMIT ?", database.MaxRows).Query(ctx, l.db.Read, func(rows database.Row) error {
 		var id, code string
 		err := rows.Scan(&id, &code)
 		ids, codes[code] = append(ids, id), true
@@ -120,7 +121,7 @@ func pathsByState(states []webhook.State, rest path, open string) (paths []path)
 		if len(p.state) == len(index.states) {
 			p.state = nil
 		}
-		p.along, p.all = func(t *statement) { t.add(" AND " + index.where) }, index.all
+		p.along, p.all = func(t *database.Statement) { t.Add(" AND " + index.where) }, index.all
 		if index.open {
 			p.from = open
 		}
@@ -131,9 +132,9 @@ func pathsByState(states []webhook.State, rest path, open string) (paths []path)
 
 // attention are the paths of the deliveries that need attention.
 func attention(rest path, open string, now time.Time) []path {
-	and := func(condition string, args ...any) func(*statement) {
-		return func(t *statement) {
-			t.add(condition, args...)
+	and := func(condition string, args ...any) func(*database.Statement) {
+		return func(t *database.Statement) {
+			t.Add(condition, args...)
 			if rest.also != nil {
 				rest.also(t)
 			}
@@ -141,10 +142,10 @@ func attention(rest path, open string, now time.Time) []path {
 	}
 	long := now.Add(-AttentionAfter)
 	return []path{
-		{from: open, along: func(t *statement) { t.add(" AND d.due_at IS NOT NULL") }, all: allWaiting,
+		{from: open, along: func(t *database.Statement) { t.Add(" AND d.due_at IS NOT NULL") }, all: allWaiting,
 			also: and(" AND (d.last_outcome <> '' OR "+closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
-		{from: open, along: func(t *statement) { t.add(" AND d.queued_at > 0 AND d.queued_at < ?", micros(long)) }, also: rest.also},
-		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *statement) { t.add(" AND " + failedDelivery) }, all: allFailed,
+		{from: open, along: func(t *database.Statement) { t.Add(" AND d.queued_at > 0 AND d.queued_at < ?", database.Micros(long)) }, also: rest.also},
+		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *database.Statement) { t.Add(" AND " + failedDelivery) }, all: allFailed,
 			also: and(" AND d.state = 'exhausted'")},
 	}
 }
@@ -156,7 +157,7 @@ const maxReferenced = 500
 func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest path) ([]path, error) {
 	by := func(condition string, values ...any) path {
 		p := rest
-		p.point, p.along = true, func(t *statement) { t.add(condition, values...) }
+		p.point, p.along = true, func(t *database.Statement) { t.Add(condition, values...) }
 		return p
 	}
 	switch reference := q.Reference; {
@@ -166,8 +167,8 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 		return []path{by(" AND d.event_id = ?", reference)}, nil
 	case strings.HasPrefix(reference, webhook.OrderPrefix):
 		var code, external string
-		err := new(statement).add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).within(q.Scope, "partner_code").
-			query(ctx, l.db.read, func(rows row) error { return rows.Scan(&code, &external) })
+		err := new(database.Statement).Add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).Within(q.Scope, "partner_code").
+			Query(ctx, l.db.Read, func(rows database.Row) error { return rows.Scan(&code, &external) })
 		if err != nil {
 			return nil, fmt.Errorf("find the order: %w", err)
 		}
@@ -175,38 +176,38 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 			return []path{by(" AND d.object_id = ? AND d.partner_code = ?", external, code)}, nil
 		}
 	}
-	t := new(statement).add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).within(q.Scope, "partner_code")
-	events, err := collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT ?", maxReferenced), column[string])
+	t := new(database.Statement).Add("SELECT id FROM events WHERE subject = ? AND subject <> object_id", q.Reference).Within(q.Scope, "partner_code")
+	events, err := database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", maxReferenced), database.One[string])
 	paths := []path{by(" AND d.object_id = ?", q.Reference)}
 	if len(events) > 0 {
 		p := rest
-		p.point, p.along = true, func(t *statement) { list(t.add(" AND d.event_id IN "), events) }
+		p.point, p.along = true, func(t *database.Statement) { database.InList(t.Add(" AND d.event_id IN "), events) }
 		paths = append(paths, p)
 	}
 	return paths, err
 }
 
 // where adds the conditions that p's index answers.
-func (p path) where(t *statement, q DeliveryQuery) *statement {
-	t.add(" WHERE d.id < ?", before(q.Cursor, q.Until, webhook.DeliveryPrefix))
-	t.since("d.id", webhook.DeliveryPrefix, q.Since)
+func (p path) where(t *database.Statement, q DeliveryQuery) *database.Statement {
+	t.Add(" WHERE d.id < ?", database.Below(q.Cursor, q.Until, webhook.DeliveryPrefix))
+	t.Since("d.id", webhook.DeliveryPrefix, q.Since)
 	if p.from != "" {
-		t.add(" AND d.id >= ?", p.from)
+		t.Add(" AND d.id >= ?", p.from)
 	}
-	t.within(q.Scope, "d.partner_code")
-	t.equal("d.partner_code", q.PartnerCode)
+	t.Within(q.Scope, "d.partner_code")
+	t.Equal("d.partner_code", q.PartnerCode)
 	if p.along != nil {
 		p.along(t)
 	}
 	if p.all != "" && q.Scope.Partner() == "" && q.PartnerCode == "" {
-		t.add(" AND " + p.all)
+		t.Add(" AND " + p.all)
 	}
 	return t
 }
 
 // rest adds the conditions that are looked at row by row and reports whether
 // there are any.
-func (q DeliveryQuery) rest(t *statement, p path) bool {
+func (q DeliveryQuery) rest(t *database.Statement, p path) bool {
 	n := t.Len()
 	if p.also != nil {
 		p.also(t)
@@ -216,10 +217,10 @@ func (q DeliveryQuery) rest(t *statement, p path) bool {
 	among(t, "d.last_class", q.ErrorClasses)
 	among(t, "d.trigger", q.Triggers)
 	if q.StatusCode > 0 {
-		t.add(" AND d.last_status = ?", q.StatusCode)
+		t.Add(" AND d.last_status = ?", q.StatusCode)
 	}
 	if q.StatusClass > 0 {
-		t.add(" AND d.last_status >= ? AND d.last_status < ?", 100*q.StatusClass, 100*q.StatusClass+100)
+		t.Add(" AND d.last_status >= ? AND d.last_status < ?", 100*q.StatusClass, 100*q.StatusClass+100)
 	}
 	for _, c := range []struct {
 		condition string
@@ -232,14 +233,14 @@ func (q DeliveryQuery) rest(t *statement, p path) bool {
 		{" AND d.first_at > 0 AND d.first_at - d.created_at >= ?", q.DelayMin.Microseconds()},
 	} {
 		if c.value > 0 {
-			t.add(c.condition, c.value)
+			t.Add(c.condition, c.value)
 		}
 	}
 	return t.Len() > n
 }
 
 // among adds the condition that column is one of values, if there are any.
-func among[T ~string](t *statement, column string, values []T) {
+func among[T ~string](t *database.Statement, column string, values []T) {
 	if len(values) == 0 {
 		return
 	}
@@ -247,23 +248,23 @@ func among[T ~string](t *statement, column string, values []T) {
 	for i, v := range values {
 		words[i] = string(v)
 	}
-	list(t.add(" AND "+column+" IN "), words)
+	database.InList(t.Add(" AND "+column+" IN "), words)
 }
 
 // shown adds the condition that a delivery is in one of states, as they read.
-func shown(t *statement, states []webhook.State) {
+func shown(t *database.Statement, states []webhook.State) {
 	for i, s := range states {
-		t.add([]string{" AND (", " OR "}[min(i, 1)])
+		t.Add([]string{" AND (", " OR "}[min(i, 1)])
 		switch s {
 		case webhook.Held:
-			t.add("d.due_at IS NOT NULL AND " + closed)
+			t.Add("d.due_at IS NOT NULL AND " + closed)
 		case webhook.Pending:
-			t.add("d.due_at IS NOT NULL AND NOT " + closed)
+			t.Add("d.due_at IS NOT NULL AND NOT " + closed)
 		default:
-			t.add("d.state = ?", string(s))
+			t.Add("d.state = ?", string(s))
 		}
 	}
 	if len(states) > 0 {
-		t.add(")")
+		t.Add(")")
 	}
 }

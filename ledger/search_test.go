@@ -7,6 +7,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -70,11 +71,11 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 		}{
 			"everything":              {ledger.DeliveryQuery{}, all},
 			"a partner's":             {ledger.DeliveryQuery{PartnerCode: "acme"}, []string{ended, held, sending, later, gone, sent}},
-			"seen by a partner":       {ledger.DeliveryQuery{Scope: ledger.Only("acme")}, []string{ended, held, sending, later, gone, sent}},
-			"another's, by a partner": {ledger.DeliveryQuery{Scope: ledger.Only("acme"), PartnerCode: "other"}, nil},
-			"by nobody":               {ledger.DeliveryQuery{Scope: ledger.Only("nobody")}, nil},
+			"seen by a partner":       {ledger.DeliveryQuery{Scope: partners.Only("acme")}, []string{ended, held, sending, later, gone, sent}},
+			"another's, by a partner": {ledger.DeliveryQuery{Scope: partners.Only("acme"), PartnerCode: "other"}, nil},
+			"by nobody":               {ledger.DeliveryQuery{Scope: partners.Only("nobody")}, nil},
 			"an endpoint's":           {ledger.DeliveryQuery{EndpointID: a2.ID}, []string{later}},
-			"another's endpoint":      {ledger.DeliveryQuery{Scope: ledger.Only("acme"), EndpointID: o.ID}, nil},
+			"another's endpoint":      {ledger.DeliveryQuery{Scope: partners.Only("acme"), EndpointID: o.ID}, nil},
 			"no endpoint's":           {ledger.DeliveryQuery{EndpointID: "ep_0"}, nil},
 			"an endpoint's exhausted": {ledger.DeliveryQuery{EndpointID: a1.ID, States: states{webhook.Exhausted}}, []string{gone}},
 			"a host's":                {ledger.DeliveryQuery{Host: "second.example.com"}, []string{later}},
@@ -102,13 +103,13 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 			"replays":                 {ledger.DeliveryQuery{Triggers: []webhook.Trigger{webhook.TriggerReplay}}, nil},
 			"about an object":         {ledger.DeliveryQuery{Reference: "tp_1"}, []string{queued, sent}},
 			"about a card":            {ledger.DeliveryQuery{Reference: "card_1", PartnerCode: "acme"}, []string{ended, held, sending, later, gone, sent}},
-			"about another's card":    {ledger.DeliveryQuery{Reference: "card_1", Scope: ledger.Only("other")}, []string{queued}},
+			"about another's card":    {ledger.DeliveryQuery{Reference: "card_1", Scope: partners.Only("other")}, []string{queued}},
 			"a card's exhausted":      {ledger.DeliveryQuery{Reference: "card_1", States: states{webhook.Exhausted}}, []string{gone}},
 			"of an event":             {ledger.DeliveryQuery{Reference: event}, []string{gone}},
 			"by its id":               {ledger.DeliveryQuery{Reference: gone}, []string{gone}},
 			"of an order":             {ledger.DeliveryQuery{Reference: order.ID}, nil},
 			"needs attention":         {ledger.DeliveryQuery{NeedsAttention: true}, []string{homeless, held, later, gone}},
-			"a partner's attention":   {ledger.DeliveryQuery{NeedsAttention: true, Scope: ledger.Only("lonely")}, []string{homeless}},
+			"a partner's attention":   {ledger.DeliveryQuery{NeedsAttention: true, Scope: partners.Only("lonely")}, []string{homeless}},
 			"an endpoint's attention": {ledger.DeliveryQuery{NeedsAttention: true, EndpointID: a1.ID}, []string{held, gone}},
 			"since the beginning":     {ledger.DeliveryQuery{Since: began}, all},
 			"since a time to come":    {ledger.DeliveryQuery{Since: time.Now().Add(time.Hour)}, nil},
@@ -116,8 +117,8 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 			"from a cursor on":        {ledger.DeliveryQuery{Cursor: queued}, []string{later, gone, sent}},
 		} {
 			q := c.query
-			if q.Scope == (ledger.Scope{}) {
-				q.Scope = ledger.Everything()
+			if q.Scope == (partners.Scope{}) {
+				q.Scope = partners.Everything()
 			}
 			page := search(t, b, q)
 			same(t, name, found(page), c.want)
@@ -157,7 +158,7 @@ func TestAFoundDeliveryTellsWhatAListShows(t *testing.T) {
 		storeMany(t, b, "acme", 1)
 		due := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 		attempted(t, b, take(t, b, one(t, b)), failed, retryAt(due), 1500*time.Millisecond)
-		d := search(t, b, ledger.DeliveryQuery{Scope: ledger.Only("acme")}).Items[0]
+		d := search(t, b, ledger.DeliveryQuery{Scope: partners.Only("acme")}).Items[0]
 		reason, until := d.WaitingFor(d.Window, time.Now())
 		delay, known := d.FirstDelay()
 		same(t, "row", []any{d.URL, d.Host, d.LastDuration, reason, until, d.Last.StatusCode, d.Attempts, known},
@@ -184,7 +185,7 @@ func TestASearchLooksAtABoundedNumberOfRows(t *testing.T) {
 			INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence, state, reason, generation, attempts, trigger,
 			next_trigger, replay_of, lane, claimed_at, worker_id, last_outcome, last_status, last_class, created_at, finished_at)
 			SELECT '`+prefix+`' || `+number+`, '', 'ep', 'acme', 'TopupCard', '', 0, 'exhausted', '', 1, 1, 'first', '', '', 0, 0, '', 'failed', 404, 'http_4xx', 7, 8 FROM numbers`)
-		q := ledger.DeliveryQuery{Scope: ledger.Everything(), StatusCode: 500}
+		q := ledger.DeliveryQuery{Scope: partners.Everything(), StatusCode: 500}
 		page := search(t, b, q)
 		same(t, "found at first", len(page.Items), 0)
 		same(t, "looked at", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE id >= $1", page.Next), ledger.SearchRows)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -51,8 +53,8 @@ const maxSeriesHours = 366 * 24
 // transaction as the deliveries: the counts are exact at the moment of the
 // call, and zeros for a partner that the scope does not hold. More than a year
 // is an Invalid error.
-func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since, until time.Time) ([]HourCount, error) {
-	from, to := micros(since)/hourMicros, (micros(until)-1)/hourMicros
+func (l *Ledger) Series(ctx context.Context, s partners.Scope, partnerCode string, since, until time.Time) ([]HourCount, error) {
+	from, to := database.Micros(since)/database.HourMicros, (database.Micros(until)-1)/database.HourMicros
 	if to < from {
 		return nil, nil
 	}
@@ -61,16 +63,16 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 	}
 	hours := make([]HourCount, to-from+1)
 	for i := range hours {
-		hours[i].Hour = fromMicros((from + int64(i)) * hourMicros)
+		hours[i].Hour = database.FromMicros((from + int64(i)) * database.HourMicros)
 	}
-	t := new(statement)
-	if s.everything && partnerCode == "" {
-		t.add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ?", from, to)
+	t := new(database.Statement)
+	if s.All() && partnerCode == "" {
+		t.Add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ?", from, to)
 	} else {
-		t.add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).within(s, "partner_code")
-		t.equal("partner_code", partnerCode)
+		t.Add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).Within(s, "partner_code")
+		t.Equal("partner_code", partnerCode)
 	}
-	err := t.add(" GROUP BY hour, fact").query(ctx, l.db.read, func(rows row) error {
+	err := t.Add(" GROUP BY hour, fact").Query(ctx, l.db.Read, func(rows database.Row) error {
 		var hour, n int64
 		var name string
 		if err := rows.Scan(&hour, &name, &n); err != nil {
@@ -93,13 +95,13 @@ func (l *Ledger) Series(ctx context.Context, s Scope, partnerCode string, since,
 func (l *Ledger) RollupLag(ctx context.Context) (time.Duration, error) {
 	var newest time.Time
 	var hour int64
-	if err := l.db.read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {
+	if err := l.db.Read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {
 		return 0, err
 	}
-	counted := fromMicros((hour + 1) * hourMicros)
+	counted := database.FromMicros((hour + 1) * database.HourMicros)
 	// Once more, as it is at the moment of the deliveries.
-	err := l.db.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE id >= $1 AND id < $2 AND trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
+	err := l.db.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT created_at FROM deliveries WHERE id >= $1 AND id < $2 AND trigger <> 'test' ORDER BY id DESC LIMIT 1), 0),
 		COALESCE((SELECT MAX(hour) FROM rollups_all), -1)`, webhook.TimeBound(webhook.DeliveryPrefix, counted),
-		before("", soon(time.Time{}), webhook.DeliveryPrefix)).Scan(timeColumn{&newest}, &hour)
-	return max(0, newest.Sub(fromMicros((hour+1)*hourMicros))), err
+		database.Below("", database.Soon(time.Time{}), webhook.DeliveryPrefix)).Scan(database.Time(&newest), &hour)
+	return max(0, newest.Sub(database.FromMicros((hour+1)*database.HourMicros))), err
 }

@@ -7,10 +7,11 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-func series(t *testing.T, b *ledgertest.Bench, s ledger.Scope, partner string, since, until time.Time) []ledger.HourCount {
+func series(t *testing.T, b *ledgertest.Bench, s partners.Scope, partner string, since, until time.Time) []ledger.HourCount {
 	t.Helper()
 	hours, err := b.Series(t.Context(), s, partner, since, until)
 	if err != nil {
@@ -51,7 +52,7 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		total := func(s ledger.Scope, partner string) (sum ledger.HourCount) {
+		total := func(s partners.Scope, partner string) (sum ledger.HourCount) {
 			for _, h := range series(t, b, s, partner, now.Add(-2*time.Hour), now.Add(time.Second)) {
 				sum.Created += h.Created
 				sum.Delivered += h.Delivered
@@ -63,15 +64,15 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			}
 			return sum
 		}
-		same(t, "acme", total(ledger.Everything(), "acme"), ledger.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
-		same(t, "other", total(ledger.Everything(), "other"), ledger.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
-		same(t, "all", total(ledger.Everything(), ""), ledger.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
-		same(t, "nobody", total(ledger.Everything(), "nobody"), ledger.HourCount{})
-		same(t, "its own", total(ledger.Only("other"), ""), total(ledger.Everything(), "other"))
-		for _, s := range []ledger.Scope{ledger.Only("other"), ledger.Only(""), {}} {
+		same(t, "acme", total(partners.Everything(), "acme"), ledger.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
+		same(t, "other", total(partners.Everything(), "other"), ledger.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
+		same(t, "all", total(partners.Everything(), ""), ledger.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
+		same(t, "nobody", total(partners.Everything(), "nobody"), ledger.HourCount{})
+		same(t, "its own", total(partners.Only("other"), ""), total(partners.Everything(), "other"))
+		for _, s := range []partners.Scope{partners.Only("other"), partners.Only(""), {}} {
 			same(t, "acme, by another", total(s, "acme"), ledger.HourCount{})
 		}
-		same(t, "all, by nobody", total(ledger.Scope{}, ""), ledger.HourCount{})
+		same(t, "all, by nobody", total(partners.Scope{}, ""), ledger.HourCount{})
 		lag, err := b.RollupLag(t.Context())
 		if err != nil || lag != 0 {
 			t.Errorf("the rollups lag by %s (%v)", lag, err)
@@ -85,14 +86,14 @@ func TestASeriesHoldsEveryHourOldestFirst(t *testing.T) {
 		change(t, b, "INSERT INTO rollups_all (hour, fact, slot, n) VALUES ($1, 'created', 1, 3), ($1, 'created', 2, 4), ($1, 'not known', 1, 9), ($2, 'created', 1, 5)",
 			noon.Unix()/3600, noon.Unix()/3600+3)
 		var created []int64
-		hours := series(t, b, ledger.Everything(), "", noon.Add(59*time.Minute), noon.Add(3*time.Hour))
+		hours := series(t, b, partners.Everything(), "", noon.Add(59*time.Minute), noon.Add(3*time.Hour))
 		for i, h := range hours {
 			created = append(created, h.Created)
 			same(t, "hour", h.Hour, noon.Add(time.Duration(i)*time.Hour))
 		}
 		same(t, "created until three, exclusive", created, []int64{7, 0, 0})
-		same(t, "no time at all", len(series(t, b, ledger.Everything(), "", noon, noon)), 0)
-		if _, err := b.Series(t.Context(), ledger.Everything(), "", noon, noon.AddDate(2, 0, 0)); err == nil {
+		same(t, "no time at all", len(series(t, b, partners.Everything(), "", noon, noon)), 0)
+		if _, err := b.Series(t.Context(), partners.Everything(), "", noon, noon.AddDate(2, 0, 0)); err == nil {
 			t.Error("two years are not refused")
 		}
 	})

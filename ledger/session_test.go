@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"database/sql"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
@@ -21,7 +20,7 @@ func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
 	t.Parallel()
 	b := &ledgertest.Bench{}
 	b.At = ledgertest.Options(t, "postgres")
-	asRole(t, &b.At, "bytea_output = 'escape'", "datestyle = 'SQL, DMY'", "intervalstyle = 'sql_standard'", "timezone = 'Asia/Ho_Chi_Minh'",
+	ledgertest.AsRole(t, &b.At, "bytea_output = 'escape'", "datestyle = 'SQL, DMY'", "intervalstyle = 'sql_standard'", "timezone = 'Asia/Ho_Chi_Minh'",
 		"client_encoding = 'LATIN1'", "standard_conforming_strings = off", "default_transaction_isolation = 'serializable'",
 		"lock_timeout = '1ms'", "idle_in_transaction_session_timeout = '1ms'")
 	if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
@@ -57,40 +56,10 @@ func TestWhateverAServerHasForDefaultsTheLedgerWorks(t *testing.T) {
 	if err != nil || len(attempts) != 1 || !bytes.Equal(attempts[0].ResponseBody, every) {
 		t.Errorf("%d attempts, %v: %v", len(attempts), err, attempts)
 	}
-	steps, err := ledger.Migrations(t.Context(), b.At)
+	steps, err := database.Migrations(t.Context(), b.At)
 	if err != nil || time.Since(steps[0].AppliedAt).Abs() > time.Hour {
 		t.Errorf("the first of %d steps was taken at %v, %v", len(steps), steps, err)
 	}
-}
-
-// asRole makes o's user one whose sessions begin with settings, as those of a
-// database may.
-func asRole(t *testing.T, o *ledger.DBOptions, settings ...string) {
-	t.Helper()
-	address, err := url.Parse(o.DatabaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	role, password := "r"+strings.ToLower(rand.Text()), rand.Text()
-	statements := "CREATE ROLE " + role + " LOGIN SUPERUSER PASSWORD '" + password + "'"
-	for _, setting := range settings {
-		statements += "; ALTER ROLE " + role + " SET " + setting
-	}
-	server, err := sql.Open("pgx", o.DatabaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := server.ExecContext(t.Context(), statements); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := server.ExecContext(context.Background(), "REASSIGN OWNED BY "+role+" TO CURRENT_USER; DROP OWNED BY "+role+"; DROP ROLE "+role); err != nil {
-			t.Error(err)
-		}
-		_ = server.Close()
-	})
-	address.User = url.UserPassword(role, password)
-	o.DatabaseURL = address.String()
 }
 
 func TestAKilledConnectionIsNobodysError(t *testing.T) {
@@ -194,7 +163,7 @@ func TestALedgerThatTakesNothingIsNotReady(t *testing.T) {
 		t.Errorf("a ledger that is well: %v", err)
 	}
 	o := b.At
-	asRole(t, &o, "default_transaction_read_only = on")
+	ledgertest.AsRole(t, &o, "default_transaction_read_only = on")
 	l, err := ledgertest.Open(t.Context(), o, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)

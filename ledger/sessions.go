@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -18,20 +19,20 @@ const sessionTouch = time.Minute
 const sessionColumns = "s.id, s.person_id, s.created_at, s.seen_at, s.expires_at, s.ip, s.user_agent"
 
 func sessionFields(s *partners.Session) []any {
-	return []any{&s.ID, &s.PersonID, timeColumn{&s.CreatedAt}, timeColumn{&s.SeenAt}, timeColumn{&s.ExpiresAt}, &s.IP, &s.UserAgent}
+	return []any{&s.ID, &s.PersonID, database.Time(&s.CreatedAt), database.Time(&s.SeenAt), database.Time(&s.ExpiresAt), &s.IP, &s.UserAgent}
 }
 
 // StartSession stores a new session under the hash of its token, notes the
 // login of its person and writes by.
 func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
 	by.Target = s.PersonID
-	return l.atDoor().audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
-		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, micros(s.CreatedAt), false)
+	return l.atDoor().audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, database.Micros(s.CreatedAt), false)
 		if err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (hash, id, person_id, created_at, seen_at, expires_at, ip, user_agent)
-			VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`, hash, s.ID, s.PersonID, micros(s.CreatedAt), micros(s.ExpiresAt), s.IP, storable(s.UserAgent))
+			VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`, hash, s.ID, s.PersonID, database.Micros(s.CreatedAt), database.Micros(s.ExpiresAt), s.IP, database.Text(s.UserAgent))
 		if err != nil {
 			return fmt.Errorf("insert a session: %w", err)
 		}
@@ -43,7 +44,7 @@ func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Sessi
 // there. It is not found when it has ended, or its person or his partner is
 // disabled.
 func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s partners.Session, p partners.Person, found bool, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+	err = l.db.Read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE s.hash = $1 AND p.disabled = $2 AND COALESCE(a.disabled, $2) = $2`, hash, false).
 		Scan(append(sessionFields(&s), personFields(&p)...)...)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !s.Live(now) {
@@ -53,8 +54,8 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 		return s, p, false, fmt.Errorf("find a session: %w", err)
 	}
 	if now.Sub(s.SeenAt) >= sessionTouch {
-		if _, err := l.db.write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, micros(now)); err != nil {
-			l.db.log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
+		if _, err := l.db.Write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, database.Micros(now)); err != nil {
+			l.db.Log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
 		}
 	}
 	return s, p, true, nil
@@ -64,9 +65,9 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 // now. Unlike Session it is no sign of life.
 func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) (map[string]bool, error) {
 	live := map[string]bool{}
-	t := new(statement).add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+	t := new(database.Statement).Add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE p.disabled = ? AND COALESCE(a.disabled, ?) = ? AND s.id IN `, false, false, false)
-	err := list(t, ids).query(ctx, l.db.read, func(rows row) error {
+	err := database.InList(t, ids).Query(ctx, l.db.Read, func(rows database.Row) error {
 		var s partners.Session
 		err := rows.Scan(sessionFields(&s)...)
 		live[s.ID] = s.Live(now)
@@ -77,8 +78,8 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 
 // Sessions lists a person's sessions that are live at now, newest first.
 func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
-	err = new(statement).add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
-		query(ctx, l.db.read, func(rows row) error {
+	err = new(database.Statement).Add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
+		Query(ctx, l.db.Read, func(rows database.Row) error {
 			var s partners.Session
 			err := rows.Scan(sessionFields(&s)...)
 			if s.Live(now) {
@@ -93,7 +94,7 @@ func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (
 // another's is NotFound, as is one that has ended.
 func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
 	by.Target = personID
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
 		if err != nil {
 			return fmt.Errorf("delete a session: %w", err)
@@ -106,8 +107,8 @@ func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by 
 }
 
 // endSessions ends all sessions of a person but the one with the hash keep.
-func endSessions(ctx context.Context, tx querier, personID string, keep []byte) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE person_id = $1 AND hash <> $2", personID, bytesOrEmpty(keep)); err != nil {
+func endSessions(ctx context.Context, tx database.Querier, personID string, keep []byte) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE person_id = $1 AND hash <> $2", personID, database.Bytes(keep)); err != nil {
 		return fmt.Errorf("end sessions: %w", err)
 	}
 	return nil
@@ -125,7 +126,7 @@ func (l *Ledger) sweepPeople(ctx context.Context, now time.Time) error {
 		{"failed sign-ins", "DELETE FROM login_failures WHERE last_at < $1 AND subject IN (SELECT subject FROM login_failures WHERE last_at < $1 LIMIT $2)", now.Add(-partners.LoginLock)},
 		{"forms", "DELETE FROM form_tokens WHERE hash IN (SELECT hash FROM form_tokens WHERE used_at < $1 LIMIT $2)", now.Add(-formLife)},
 	} {
-		if err := l.deleteInSteps(ctx, step.query, micros(step.before)); err != nil {
+		if err := l.deleteInSteps(ctx, step.query, database.Micros(step.before)); err != nil {
 			return fmt.Errorf("delete old %s: %w", step.what, err)
 		}
 	}

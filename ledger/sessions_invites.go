@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -15,7 +16,7 @@ const inviteColumns = "id, person_id, username, name, email, partner_code, role,
 
 func inviteFields(i *partners.Invite) []any {
 	return []any{&i.ID, &i.PersonID, &i.Username, &i.Name, &i.Email, &i.PartnerCode, &i.Role, &i.InvitedBy,
-		timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt}, timeColumn{&i.UsedAt}}
+		database.Time(&i.CreatedAt), database.Time(&i.ExpiresAt), database.Time(&i.UsedAt)}
 }
 
 // CreateInvite stores an invitation under the hash of its link's token and
@@ -25,14 +26,14 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 	if i.PersonID != "" {
 		by.Target = i.PersonID
 	}
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		if i.PersonID != "" {
 			if err := voidLinks(ctx, tx, i.PersonID); err != nil {
 				return err
 			}
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO invites (hash, "+inviteColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-			hash, i.ID, i.PersonID, i.Username, i.Name, i.Email, i.PartnerCode, string(i.Role), i.InvitedBy, micros(i.CreatedAt), micros(i.ExpiresAt), micros(i.UsedAt))
+			hash, i.ID, i.PersonID, i.Username, i.Name, i.Email, i.PartnerCode, string(i.Role), i.InvitedBy, database.Micros(i.CreatedAt), database.Micros(i.ExpiresAt), database.Micros(i.UsedAt))
 		if err != nil {
 			return fmt.Errorf("insert an invitation: %w", err)
 		}
@@ -42,7 +43,7 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 
 // voidLinks deletes the links with which a person could still choose a new
 // password.
-func voidLinks(ctx context.Context, tx querier, personID string) error {
+func voidLinks(ctx context.Context, tx database.Querier, personID string) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE person_id = $1 AND used_at = 0", personID); err != nil {
 		return fmt.Errorf("delete links for a new password: %w", err)
 	}
@@ -52,21 +53,21 @@ func voidLinks(ctx context.Context, tx querier, personID string) error {
 // Invites lists the invitations of a partner (of the company, if the code is
 // empty; of everybody, if any) that still work at now, newest first.
 func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, now time.Time) (found []partners.Invite, err error) {
-	t := new(statement).add("SELECT "+inviteColumns+" FROM invites WHERE used_at = 0 AND expires_at > ?", micros(now))
+	t := new(database.Statement).Add("SELECT "+inviteColumns+" FROM invites WHERE used_at = 0 AND expires_at > ?", database.Micros(now))
 	if !anybody {
-		t.add(" AND partner_code = ?", partnerCode)
+		t.Add(" AND partner_code = ?", partnerCode)
 	}
-	return collect(ctx, l.db.read, t.add(" ORDER BY id DESC LIMIT 200"), inviteFields)
+	return database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT 200"), inviteFields)
 }
 
 // Invite finds the invitation of a link, used and expired ones too. A token
 // that is none is NotFound.
 func (l *Ledger) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
 	l = l.atDoor()
-	return l.invite(ctx, l.db.read, hash)
+	return l.invite(ctx, l.db.Read, hash)
 }
 
-func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners.Invite, err error) {
+func (l *Ledger) invite(ctx context.Context, q database.Querier, hash []byte) (i partners.Invite, err error) {
 	err = q.QueryRowContext(ctx, "SELECT "+inviteColumns+" FROM invites WHERE hash = $1", hash).Scan(inviteFields(&i)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"}
@@ -78,7 +79,7 @@ func (l *Ledger) invite(ctx context.Context, q querier, hash []byte) (i partners
 // another partner is NotFound.
 func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = id, partnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
 		if err != nil {
 			return fmt.Errorf("delete an invitation: %w", err)
@@ -97,7 +98,7 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // the link still works.
 func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	invited := by.Detail
-	err := l.atDoor().db.inTx(ctx, func(tx querier) error {
+	err := l.atDoor().db.InTx(ctx, func(tx database.Querier) error {
 		i, err := l.invite(ctx, tx, hash)
 		if err != nil {
 			return err
@@ -128,9 +129,9 @@ func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Perso
 }
 
 // lockEnabled locks a person, who must not be disabled.
-func (l *Ledger) lockEnabled(ctx context.Context, tx querier, personID string) error {
+func (l *Ledger) lockEnabled(ctx context.Context, tx database.Querier, personID string) error {
 	var disabled bool
-	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.db.forUpdate, personID).Scan(&disabled)
+	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.db.ForUpdate, personID).Scan(&disabled)
 	if err != nil {
 		return fmt.Errorf("lock the person of a link: %w", err)
 	}
@@ -142,8 +143,8 @@ func (l *Ledger) lockEnabled(ctx context.Context, tx querier, personID string) e
 
 // useInvite uses an invitation up that is open at now. Of requests at the same
 // time one does.
-func useInvite(ctx context.Context, tx querier, hash []byte, now time.Time) error {
-	result, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1 AND used_at = 0 AND expires_at > $2", hash, micros(now))
+func useInvite(ctx context.Context, tx database.Querier, hash []byte, now time.Time) error {
+	result, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1 AND used_at = 0 AND expires_at > $2", hash, database.Micros(now))
 	if err != nil {
 		return fmt.Errorf("use an invitation up: %w", err)
 	}
@@ -153,7 +154,7 @@ func useInvite(ctx context.Context, tx querier, hash []byte, now time.Time) erro
 	return webhook.Conflict("this link was used already or has expired: ask for a new one")
 }
 
-func resetPassword(ctx context.Context, tx querier, personID, passwordHash string) error {
+func resetPassword(ctx context.Context, tx database.Querier, personID, passwordHash string) error {
 	err := updateOne(ctx, tx, personID, "UPDATE people SET password = $2, totp = $3, totp_step = 0 WHERE id = $1", personID, passwordHash, []byte{})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
@@ -13,10 +14,10 @@ import (
 // long from now on; 0: none is. It only reads.
 func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Time) (locked string, wait time.Duration, err error) {
 	door := l.atDoor()
-	t := new(statement).add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
-	err = list(t, subjects).query(ctx, door.db.read, func(rows row) error {
+	t := new(database.Statement).Add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
+	err = database.InList(t, subjects).Query(ctx, door.db.Read, func(rows database.Row) error {
 		var t partners.LoginTries
-		err := rows.Scan(&t.Subject, &t.Failed, timeColumn{&t.Last})
+		err := rows.Scan(&t.Subject, &t.Failed, database.Time(&t.Last))
 		if left := t.Wait(now); left > wait {
 			locked, wait = t.Subject, left
 		}
@@ -55,20 +56,20 @@ func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now ti
 // alterTries runs change on the tries of subjects, locked in their order.
 func (l *Ledger) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
 	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
-	return l.atDoor().db.inTx(ctx, func(tx querier) error {
+	return l.atDoor().db.InTx(ctx, func(tx database.Querier) error {
 		all := make([]partners.LoginTries, len(subjects))
 		for i, subject := range subjects {
 			all[i].Subject = subject
 			err := tx.QueryRowContext(ctx, `INSERT INTO login_failures (subject, n, last_at) VALUES ($1, 0, $2)
-				ON CONFLICT (subject) DO UPDATE SET n = login_failures.n RETURNING n, last_at`, subject, micros(now)).
-				Scan(&all[i].Failed, timeColumn{&all[i].Last})
+				ON CONFLICT (subject) DO UPDATE SET n = login_failures.n RETURNING n, last_at`, subject, database.Micros(now)).
+				Scan(&all[i].Failed, database.Time(&all[i].Last))
 			if err != nil {
 				return fmt.Errorf("lock failed sign-ins: %w", err)
 			}
 		}
 		change(all)
 		for _, t := range all {
-			if _, err := tx.ExecContext(ctx, "UPDATE login_failures SET n = $2, last_at = $3 WHERE subject = $1", t.Subject, t.Failed, micros(t.Last)); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE login_failures SET n = $2, last_at = $3 WHERE subject = $1", t.Subject, t.Failed, database.Micros(t.Last)); err != nil {
 				return fmt.Errorf("count failed sign-ins: %w", err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
@@ -59,7 +60,7 @@ func writeOldKeys(keys []partners.OldKey) []byte {
 	}
 	list := make([]storedKey, len(keys))
 	for i, k := range keys {
-		list[i] = storedKey{string(k.PEM), micros(k.Until)}
+		list[i] = storedKey{string(k.PEM), database.Micros(k.Until)}
 	}
 	stored, err := json.Marshal(list)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -16,7 +17,7 @@ const (
 	// a success between them, for it to count as failing.
 	FailingAfter = time.Minute
 	// InternalWithin is how far back InternalErrors are counted.
-	InternalWithin = FaultsFor
+	InternalWithin = database.FaultsFor
 	// QuietAfter is how long no event must have come for it to be asked how many
 	// are usual.
 	QuietAfter = 5 * time.Minute
@@ -91,12 +92,12 @@ func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
 
 func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
 	s.LastEvents = map[webhook.Type]time.Time{}
-	silent, below := slices.Clone(webhook.Types), before("", soon(time.Time{}), webhook.EventPrefix)
-	err := l.db.nearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
-		err = l.db.newestEvents(silent, from, below).query(ctx, l.db.read, func(rows row) error {
+	silent, below := slices.Clone(webhook.Types), database.Below("", database.Soon(time.Time{}), webhook.EventPrefix)
+	err := l.db.NearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
+		err = l.db.NewestEvents(silent, from, below).Query(ctx, l.db.Read, func(rows database.Row) error {
 			var typ webhook.Type
 			var at time.Time
-			err := rows.Scan(&typ, timeColumn{&at})
+			err := rows.Scan(&typ, database.Time(&at))
 			s.LastEvents[typ] = at
 			return err
 		})
@@ -107,7 +108,7 @@ func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
 		return err
 	}
 	count := func(within time.Duration, n *int) error {
-		return l.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
+		return l.db.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT id FROM events WHERE id >= $1 AND id < $2 AND NOT test ORDER BY id DESC LIMIT $3) AS newest",
 			webhook.TimeBound(webhook.EventPrefix, s.AsOf.Add(-within)), below, MaxCounted).Scan(n)
 	}
 	if s.AsOf.Sub(s.NewestEvent()) > QuietAfter {
@@ -129,71 +130,71 @@ func (s Situation) NewestEvent() (newest time.Time) {
 func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
 	const failing = "(w.failing_since > 0 AND w.failing_since <= $1 AND " + openWindow + ")"
 	const waiting = "w.waiting_first + w.waiting_again + w.waiting_blocked"
-	return l.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+failing+` THEN 1 ELSE 0 END), 0),
+	return l.db.Read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+failing+` THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN w.breaker <> 'closed' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN w.paused THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN w.disabled OR w.partner_disabled THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN w.disabled AND w.disabled_reason <> '' THEN 1 ELSE 0 END), 0),
 		COUNT(DISTINCT e.host), COUNT(DISTINCT CASE WHEN `+failing+` THEN e.host END), COALESCE(MAX(w.last_success), 0),
 		COALESCE(SUM(w.used), 0), COALESCE(SUM(w.waiting_first), 0), COALESCE(SUM(w.waiting_again), 0), COALESCE(SUM(w.waiting_blocked), 0),
 		COALESCE(SUM(CASE WHEN `+openWindow+` THEN 0 ELSE `+waiting+` END), 0)
-		FROM windows w JOIN endpoints e ON e.id = w.endpoint_id WHERE e.removed_at = 0`, micros(s.AsOf.Add(-FailingAfter))).
+		FROM windows w JOIN endpoints e ON e.id = w.endpoint_id WHERE e.removed_at = 0`, database.Micros(s.AsOf.Add(-FailingAfter))).
 		Scan(&s.Endpoints, &s.EndpointsFailing, &s.Breakers, &s.Paused, &s.Disabled, &s.SelfDisabled, &s.Hosts, &s.HostsFailing,
-			timeColumn{&s.LastDelivered}, &s.InFlight, &s.WaitingFirst, &s.WaitingAgain, &s.WaitingBlocked, &s.Held)
+			database.Time(&s.LastDelivered), &s.InFlight, &s.WaitingFirst, &s.WaitingAgain, &s.WaitingBlocked, &s.Held)
 }
 
 func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
-	return l.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN failing > 0 THEN 1 ELSE 0 END), 0),
+	return l.db.Read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN failing > 0 THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN failing > 0 AND failing = open THEN 1 ELSE 0 END), 0),
 		(SELECT COUNT(*) FROM partners WHERE disabled) FROM (SELECT
 			SUM(CASE WHEN `+openWindow+` THEN 1 ELSE 0 END) AS open,
 			SUM(CASE WHEN w.failing_since > 0 AND w.failing_since <= $1 AND `+openWindow+` THEN 1 ELSE 0 END) AS failing
 			FROM windows w JOIN endpoints e ON e.id = w.endpoint_id WHERE e.removed_at = 0 GROUP BY e.partner_code) AS p`,
-		micros(s.AsOf.Add(-FailingAfter))).Scan(&s.Partners, &s.PartnersFailing, &s.PartnersDown, &s.PartnersDisabled)
+		database.Micros(s.AsOf.Add(-FailingAfter))).Scan(&s.Partners, &s.PartnersFailing, &s.PartnersDown, &s.PartnersDisabled)
 }
 
 func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
-	from, err := l.db.oldestOpen(ctx)
+	from, err := l.db.OldestOpen(ctx)
 	if err != nil {
 		return err
 	}
 	const open = "id >= $5 AND id < $6 AND "
-	return l.db.read.QueryRowContext(ctx, `SELECT
+	return l.db.Read.QueryRowContext(ctx, `SELECT
 		COALESCE((SELECT queued_at FROM deliveries WHERE `+open+`queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
 		COALESCE((SELECT MIN(wake_at) FROM windows WHERE wake_at IS NOT NULL AND wake_at <= $1), 0),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
-		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.db.clock+` - $4)`,
-		micros(s.AsOf), micros(s.AsOf.Add(-InternalWithin)), MaxCounted, delivery.LeaseTime.Microseconds(), from, before("", soon(time.Time{}), webhook.DeliveryPrefix)).
-		Scan(timeColumn{&s.OldestQueued}, timeColumn{&s.OldestWake}, &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
+		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.db.Clock+` - $4)`,
+		database.Micros(s.AsOf), database.Micros(s.AsOf.Add(-InternalWithin)), MaxCounted, delivery.LeaseTime.Microseconds(), from, database.Below("", database.Soon(time.Time{}), webhook.DeliveryPrefix)).
+		Scan(database.Time(&s.OldestQueued), database.Time(&s.OldestWake), &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
 }
 
 // readBacklog asks the windows that should be looked at soonest for their
 // oldest due deliveries.
 func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	room := map[string]bool{}
-	var lanes []Lane
-	t := new(statement).add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
-		micros(s.AsOf.Add(lookAhead)), micros(s.AsOf), backlogWindows)
-	err := t.query(ctx, l.db.read, func(rows row) error {
+	var lanes []database.Lane
+	t := new(database.Statement).Add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
+		database.Micros(s.AsOf.Add(database.LookAhead)), database.Micros(s.AsOf), backlogWindows)
+	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 		var w webhook.Window
 		err := rows.Scan(windowFields(&w)...)
 		if w.Open() {
 			room[w.EndpointID] = w.Room(s.AsOf) > 0
-			lanes = append(lanes, lanesOf(w, 1)...)
+			lanes = append(lanes, database.LanesOf(w, 1)...)
 		}
 		return err
 	})
 	if err != nil || len(lanes) == 0 {
 		return err
 	}
-	from, err := l.db.oldestOpen(ctx)
+	from, err := l.db.OldestOpen(ctx)
 	if err != nil {
 		return err
 	}
-	return l.db.first(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).query(ctx, l.db.read, func(rows row) error {
+	return l.db.First(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).Query(ctx, l.db.Read, func(rows database.Row) error {
 		var id string
 		var due, created time.Time
-		if err := rows.Scan(&id, timeColumn{&due}, timeColumn{&created}); err != nil {
+		if err := rows.Scan(&id, database.Time(&due), database.Time(&created)); err != nil {
 			return err
 		}
 		if due.IsZero() { // a first attempt is due from the beginning

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -52,10 +53,10 @@ type failingEndpoint struct {
 
 // failing lists the open endpoints that fail for FailingAfter or longer.
 func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEndpoint, err error) {
-	t := new(statement).add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
+	t := new(database.Statement).Add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
-		micros(now.Add(-FailingAfter)), maxFailing)
-	found, err = collect(ctx, l.db.read, t, func(e *failingEndpoint) []any {
+		database.Micros(now.Add(-FailingAfter)), maxFailing)
+	found, err = database.Collect(ctx, l.db.Read, t, func(e *failingEndpoint) []any {
 		return append([]any{&e.partner, &e.host}, windowFields(&e.window)...)
 	})
 	return found, err
@@ -86,8 +87,8 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 	for i, p := range worst {
 		codes[i] = p.PartnerCode
 	}
-	t := new(statement).add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", micros(now)/hourMicros-1)
-	err = list(t, codes).add(" GROUP BY partner_code, fact").query(ctx, l.db.read, func(rows row) error {
+	t := new(database.Statement).Add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", database.Micros(now)/database.HourMicros-1)
+	err = database.InList(t, codes).Add(" GROUP BY partner_code, fact").Query(ctx, l.db.Read, func(rows database.Row) error {
 		var code, name string
 		var n int64
 		if err := rows.Scan(&code, &name, &n); err != nil {

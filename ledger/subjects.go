@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -36,9 +37,9 @@ func (b *batch) findBusy(ctx context.Context, asked []subject) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	t := b.statement().add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
-	return t.values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).add(")").
-		query(ctx, b.tx, func(rows row) error {
+	t := b.statement().Add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
+	return t.Values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).Add(")").
+		Query(ctx, b.tx, func(rows database.Row) error {
 			var s subject
 			err := rows.Scan(&s.endpointID, &s.name)
 			b.busy[s] = true
@@ -50,10 +51,10 @@ func (b *batch) findBusy(ctx context.Context, asked []subject) error {
 // then on. What has no subject has no order.
 func (b *batch) laneOfNext(s subject) int {
 	if b.busy[s] {
-		return laneBlocked
+		return database.LaneBlocked
 	}
 	b.busy[s] = s.name != ""
-	return laneFirst
+	return database.LaneFirst
 }
 
 // unblock moves, for every subject of which a delivery has ended, the first of
@@ -66,7 +67,7 @@ func (b *batch) unblock(ctx context.Context) error {
 		w := b.windows[s.endpointID]
 		return w == nil || w.Removed
 	})
-	for group := range slices.Chunk(freed, statementRows) {
+	for group := range slices.Chunk(freed, database.MaxRows) {
 		heads, err := b.headsOf(ctx, group)
 		if err != nil {
 			return err
@@ -74,7 +75,7 @@ func (b *batch) unblock(ctx context.Context) error {
 		if len(heads) == 0 {
 			continue
 		}
-		if err := b.letGo(ctx, func(t *statement) { byID(t, "deliveries", heads) }); err != nil {
+		if err := b.letGo(ctx, func(t *database.Statement) { database.ByID(t, "deliveries", heads) }); err != nil {
 			return err
 		}
 	}
@@ -83,10 +84,10 @@ func (b *batch) unblock(ctx context.Context) error {
 
 // headsOf reads the first unfinished delivery of each subject that has one.
 func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, err error) {
-	t := b.statement().add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
+	t := b.statement().Add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
 		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
-	t.table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
-	err = t.query(ctx, b.tx, func(rows row) error {
+	t.Table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
+	err = t.Query(ctx, b.tx, func(rows database.Row) error {
 		var id string
 		err := rows.Scan(&id)
 		if id != "" {
@@ -111,8 +112,8 @@ func (b *batch) releaseBlocked(ctx context.Context) error {
 		if w.Ordered || w.Removed || w.WaitingBlocked == 0 {
 			continue
 		}
-		err := b.letGo(ctx, func(t *statement) {
-			t.add(`id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND lane = 3 AND due_at IS NOT NULL
+		err := b.letGo(ctx, func(t *database.Statement) {
+			t.Add(`id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND lane = 3 AND due_at IS NOT NULL
 				ORDER BY due_at, sequence LIMIT ?)`, id, releaseStep)
 		})
 		if err != nil {
@@ -129,10 +130,10 @@ const unblocked = "CASE WHEN attempts > 0 OR due_at > ? THEN 1 ELSE 0 END"
 // letGo moves those blocked deliveries that where describes to the lane in
 // which they would be without an order. One may be blocked although it is
 // being sent: order was switched on meanwhile.
-func (b *batch) letGo(ctx context.Context, where func(*statement)) error {
-	t := b.statement().add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", micros(b.now))
+func (b *batch) letGo(ctx context.Context, where func(*database.Statement)) error {
+	t := b.statement().Add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", database.Micros(b.now))
 	where(t)
-	return t.add(" RETURNING endpoint_id, lane, due_at").query(ctx, b.tx, func(rows row) error {
+	return t.Add(" RETURNING endpoint_id, lane, due_at").Query(ctx, b.tx, func(rows database.Row) error {
 		var endpointID string
 		var lane int
 		var due sql.NullInt64
@@ -140,9 +141,9 @@ func (b *batch) letGo(ctx context.Context, where func(*statement)) error {
 			return err
 		}
 		if w := b.windows[endpointID]; due.Valid {
-			w.waits(laneBlocked, -1)
+			w.waits(database.LaneBlocked, -1)
 			w.waits(lane, 1)
-			w.wake(later(fromMicros(due.Int64), b.now))
+			w.wake(later(database.FromMicros(due.Int64), b.now))
 		}
 		return nil
 	})
@@ -166,19 +167,19 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	if n := w.Used + w.WaitingFirst + w.WaitingAgain + w.WaitingBlocked; n > maxReordered {
 		return webhook.Conflict(fmt.Sprintf("the endpoint has %d unfinished deliveries: order can be switched on while there are at most %d", n, maxReordered))
 	}
-	now := micros(b.now)
+	now := database.Micros(b.now)
 	unfinished := "SELECT id, event_id, sequence FROM deliveries WHERE endpoint_id = ? AND replay_of = '' AND sequence > 0 AND "
-	t := new(statement).add("UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3 WHEN lane <> 3 THEN lane ELSE "+unblocked+` END
+	t := new(database.Statement).Add("UPDATE deliveries SET subject = v.subject, lane = CASE WHEN v.place > 1 THEN 3 WHEN lane <> 3 THEN lane ELSE "+unblocked+` END
 		FROM (SELECT d.id, e.subject, ROW_NUMBER() OVER (PARTITION BY e.subject ORDER BY d.sequence) AS place
 			FROM (`+unfinished+"due_at IS NOT NULL UNION ALL "+unfinished+`queued_at IS NOT NULL) AS d
 			JOIN events e ON e.id = d.event_id WHERE e.subject <> '') AS v
 		WHERE deliveries.id = v.id`, now, w.EndpointID, w.EndpointID)
-	if _, err := t.exec(ctx, b.tx); err != nil {
+	if _, err := t.Exec(ctx, b.tx); err != nil {
 		return fmt.Errorf("put unfinished deliveries in order: %w", err)
 	}
-	t = new(statement).add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
+	t = new(database.Statement).Add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
 		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id, trigger", now, w.EndpointID)
-	err := t.query(ctx, b.tx, func(rows row) error {
+	err := t.Query(ctx, b.tx, func(rows database.Row) error {
 		var id string
 		var trigger webhook.Trigger
 		err := rows.Scan(&id, &trigger)
@@ -194,8 +195,8 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 // recount counts what waits for a window.
 func (b *batch) recount(ctx context.Context, w *window) error {
 	w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked = 0, 0, 0
-	t := new(statement).add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
-	return t.query(ctx, b.tx, func(rows row) error {
+	t := new(database.Statement).Add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
+	return t.Query(ctx, b.tx, func(rows database.Row) error {
 		var lane, n int
 		err := rows.Scan(&lane, &n)
 		w.waits(lane, n)

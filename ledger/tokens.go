@@ -7,22 +7,23 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 )
 
 const familyColumns = `id, partner_code, email, expires_at, revoked_at, current, current_until, previous, rotated_at, sealed_pair`
 
 func familyFields(f *partners.Family) []any {
-	return []any{&f.ID, &f.User.PartnerCode, &f.User.Email, timeColumn{&f.ExpiresAt}, timeColumn{&f.RevokedAt}, &f.Current,
-		timeColumn{&f.CurrentUntil}, &f.Previous, timeColumn{&f.RotatedAt}, &f.SealedPair}
+	return []any{&f.ID, &f.User.PartnerCode, &f.User.Email, database.Time(&f.ExpiresAt), database.Time(&f.RevokedAt), &f.Current,
+		database.Time(&f.CurrentUntil), &f.Previous, database.Time(&f.RotatedAt), &f.SealedPair}
 }
 
 // AddFamily implements partners.TokenStore.
 func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
-	return l.db.inTx(ctx, func(tx querier) error {
+	return l.db.InTx(ctx, func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-			f.ID, f.User.PartnerCode, f.User.Email, micros(f.ExpiresAt), micros(f.RevokedAt), f.Current, micros(f.CurrentUntil),
-			bytesOrEmpty(f.Previous), micros(f.RotatedAt), bytesOrEmpty(f.SealedPair), micros(f.EndsAt()))
+			f.ID, f.User.PartnerCode, f.User.Email, database.Micros(f.ExpiresAt), database.Micros(f.RevokedAt), f.Current, database.Micros(f.CurrentUntil),
+			database.Bytes(f.Previous), database.Micros(f.RotatedAt), database.Bytes(f.SealedPair), database.Micros(f.EndsAt()))
 		if err != nil {
 			return fmt.Errorf("insert a token family: %w", err)
 		}
@@ -30,12 +31,12 @@ func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partner
 	})
 }
 
-func insertTokens(ctx context.Context, tx querier, family string, t partners.Issued) error {
+func insertTokens(ctx context.Context, tx database.Querier, family string, t partners.Issued) error {
 	if _, err := tx.ExecContext(ctx, "INSERT INTO refresh_tokens (hash, family_id) VALUES ($1, $2)", t.Refresh, family); err != nil {
 		return fmt.Errorf("insert a refresh token: %w", err)
 	}
 	_, err := tx.ExecContext(ctx, "INSERT INTO access_tokens (hash, family_id, expires_at) VALUES ($1, $2, $3)",
-		t.Access, family, micros(t.AccessExpires))
+		t.Access, family, database.Micros(t.AccessExpires))
 	if err != nil {
 		return fmt.Errorf("insert an access token: %w", err)
 	}
@@ -44,11 +45,11 @@ func insertTokens(ctx context.Context, tx querier, family string, t partners.Iss
 
 // AlterFamily implements partners.TokenStore.
 func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
-	err = l.db.inTx(ctx, func(tx querier) error {
+	err = l.db.InTx(ctx, func(tx database.Querier) error {
 		found = false
 		var f partners.Family
 		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families
-			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.db.forUpdate, refresh).Scan(familyFields(&f)...)
+			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.db.ForUpdate, refresh).Scan(familyFields(&f)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -61,8 +62,8 @@ func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*p
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE token_families SET revoked_at = $2, current = $3, current_until = $4, previous = $5,
-			rotated_at = $6, sealed_pair = $7, ends_at = $8 WHERE id = $1`, f.ID, micros(f.RevokedAt), f.Current, micros(f.CurrentUntil),
-			bytesOrEmpty(f.Previous), micros(f.RotatedAt), bytesOrEmpty(f.SealedPair), micros(f.EndsAt()))
+			rotated_at = $6, sealed_pair = $7, ends_at = $8 WHERE id = $1`, f.ID, database.Micros(f.RevokedAt), f.Current, database.Micros(f.CurrentUntil),
+			database.Bytes(f.Previous), database.Micros(f.RotatedAt), database.Bytes(f.SealedPair), database.Micros(f.EndsAt()))
 		if err != nil {
 			return fmt.Errorf("update a token family: %w", err)
 		}
@@ -76,9 +77,9 @@ func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*p
 
 // AccessToken implements partners.TokenStore.
 func (l *Ledger) AccessToken(ctx context.Context, access []byte) (t partners.AccessToken, found bool, err error) {
-	err = l.db.read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
+	err = l.db.Read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
 		FROM access_tokens a JOIN token_families f ON f.id = a.family_id WHERE a.hash = $1`, access).
-		Scan(&t.User.PartnerCode, &t.User.Email, timeColumn{&t.ExpiresAt}, timeColumn{&t.RevokedAt})
+		Scan(&t.User.PartnerCode, &t.User.Email, database.Time(&t.ExpiresAt), database.Time(&t.RevokedAt))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, false, nil
 	}
@@ -116,7 +117,7 @@ func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
 		{"unverified e-mails", `DELETE FROM users WHERE verified_at = 0 AND updated_at < $1 AND (partner_code, email) IN
 			(SELECT partner_code, email FROM users WHERE verified_at = 0 AND updated_at < $1 LIMIT $2)`, now.Add(-unverifiedLife)},
 	} {
-		if err := l.deleteInSteps(ctx, step.query, micros(step.before)); err != nil {
+		if err := l.deleteInSteps(ctx, step.query, database.Micros(step.before)); err != nil {
 			return fmt.Errorf("delete old %s: %w", step.what, err)
 		}
 	}

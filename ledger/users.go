@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -14,13 +15,13 @@ import (
 const personColumns = `p.id, ltrim(p.username, '/'), p.name, p.email, p.partner_code, p.role, p.disabled, length(p.totp) > 0, p.created_at, p.last_login_at`
 
 func personFields(p *partners.Person) []any {
-	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, timeColumn{&p.CreatedAt}, timeColumn{&p.LastLoginAt}}
+	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, database.Time(&p.CreatedAt), database.Time(&p.LastLoginAt)}
 }
 
 // CreateFirstOperator stores p with the hash of his password unless there is
 // an operator already, and reports whether it did.
 func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
-	err = l.db.inTx(ctx, func(tx querier) error {
+	err = l.db.InTx(ctx, func(tx database.Querier) error {
 		created = false
 		var known bool
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
@@ -41,7 +42,7 @@ func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, pas
 
 // HasOperator reports whether there is anybody who can sign in at /ops.
 func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
 	return has, err
 }
 
@@ -55,10 +56,10 @@ func storedName(username string, operator bool) string {
 }
 
 // insertPerson stores a person; a username that is taken is a Conflict.
-func insertPerson(ctx context.Context, tx querier, p partners.Person, passwordHash string) error {
-	n, err := new(statement).add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
+func insertPerson(ctx context.Context, tx database.Querier, p partners.Person, passwordHash string) error {
+	n, err := new(database.Statement).Add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0) ON CONFLICT (username) DO NOTHING`,
-		p.ID, storedName(p.Username, p.IsOperator()), p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, micros(p.CreatedAt)).exec(ctx, tx)
+		p.ID, storedName(p.Username, p.IsOperator()), p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, database.Micros(p.CreatedAt)).Exec(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert a person: %w", err)
 	}
@@ -70,17 +71,17 @@ func insertPerson(ctx context.Context, tx querier, p partners.Person, passwordHa
 
 // Person returns anybody, or NotFound. Pages of a partner use PersonOf.
 func (l *Ledger) Person(ctx context.Context, id string) (partners.Person, error) {
-	return l.person(ctx, id, new(statement).add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
+	return l.person(ctx, id, new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
 }
 
 // PersonOf returns a person of a partner, of the company itself if the code is
 // empty. Anybody else is NotFound.
 func (l *Ledger) PersonOf(ctx context.Context, partnerCode, id string) (partners.Person, error) {
-	return l.person(ctx, id, new(statement).add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
+	return l.person(ctx, id, new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
 }
 
-func (l *Ledger) person(ctx context.Context, id string, t *statement) (p partners.Person, err error) {
-	err = l.db.read.QueryRowContext(ctx, t.String(), t.args...).Scan(personFields(&p)...)
+func (l *Ledger) person(ctx context.Context, id string, t *database.Statement) (p partners.Person, err error) {
+	err = l.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan(personFields(&p)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("person", id)
 	}
@@ -89,13 +90,13 @@ func (l *Ledger) person(ctx context.Context, id string, t *statement) (p partner
 
 // People lists people in the order they were made, and the cursor of the next page.
 func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []partners.Person, next string, err error) {
-	t := new(statement).add("SELECT "+personColumns+" FROM people p WHERE p.id > ?", f.Cursor)
+	t := new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id > ?", f.Cursor)
 	if f.PartnerCode == "" && f.AnyPartner {
-		t.add(" AND p.partner_code <> ''")
+		t.Add(" AND p.partner_code <> ''")
 	} else {
-		t.add(" AND p.partner_code = ?", f.PartnerCode)
+		t.Add(" AND p.partner_code = ?", f.PartnerCode)
 	}
-	found, err = collect(ctx, l.db.read, t.add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
+	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -110,12 +111,12 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 // is a Conflict.
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
-	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
-		admins, err := lockAdmins(ctx, tx, partnerCode, l.db.forUpdate)
+	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+		admins, err := lockAdmins(ctx, tx, partnerCode, l.db.ForUpdate)
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+l.db.forUpdate, id, partnerCode).Scan(personFields(&p)...)
+		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+l.db.ForUpdate, id, partnerCode).Scan(personFields(&p)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("person", id)
 		}
@@ -150,10 +151,10 @@ func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by par
 
 // lockAdmins locks the admins that can sign in, so that two of them cannot
 // take each other away.
-func lockAdmins(ctx context.Context, tx querier, partnerCode, forUpdate string) (map[string]bool, error) {
+func lockAdmins(ctx context.Context, tx database.Querier, partnerCode, forUpdate string) (map[string]bool, error) {
 	admins := map[string]bool{}
-	t := new(statement).add("SELECT id FROM people WHERE partner_code = ? AND role = ? AND disabled = ? ORDER BY id"+forUpdate, partnerCode, string(partners.RoleAdmin), false)
-	err := t.query(ctx, tx, func(rows row) error {
+	t := new(database.Statement).Add("SELECT id FROM people WHERE partner_code = ? AND role = ? AND disabled = ? ORDER BY id"+forUpdate, partnerCode, string(partners.RoleAdmin), false)
+	err := t.Query(ctx, tx, func(rows database.Row) error {
 		var id string
 		err := rows.Scan(&id)
 		admins[id] = true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -26,7 +27,7 @@ func (l *Ledger) Credentials(ctx context.Context, personID string) (partners.Cre
 }
 
 func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c partners.Credentials, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
+	err = l.db.Read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
 		Scan(append(personFields(&c.Person), &c.PasswordHash, &c.SealedTOTP, &c.TOTPStep, &c.PartnerDisabled)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return partners.Credentials{}, nil
@@ -39,7 +40,7 @@ func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c 
 // choose another one stop working.
 func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		if err := updateOne(ctx, tx, p.ID, "UPDATE people SET password = $2 WHERE id = $1", p.ID, passwordHash); err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHas
 
 // shutOut ends what a person's password let in, but for the session with the
 // hash keep: sessions, and links with which he could choose another one.
-func shutOut(ctx context.Context, tx querier, personID string, keep []byte) error {
+func shutOut(ctx context.Context, tx database.Querier, personID string, keep []byte) error {
 	if err := voidLinks(ctx, tx, personID); err != nil {
 		return err
 	}
@@ -61,8 +62,8 @@ func shutOut(ctx context.Context, tx querier, personID string, keep []byte) erro
 // out everywhere but in the session with the hash keep, and writes by.
 func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx querier) error {
-		err := updateOne(ctx, tx, p.ID, "UPDATE people SET totp = $2, totp_step = $3 WHERE id = $1", p.ID, bytesOrEmpty(sealed), step)
+	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+		err := updateOne(ctx, tx, p.ID, "UPDATE people SET totp = $2, totp_step = $3 WHERE id = $1", p.ID, database.Bytes(sealed), step)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, 
 	})
 }
 
-func replaceRecovery(ctx context.Context, tx querier, personID string, hashes [][]byte) error {
+func replaceRecovery(ctx context.Context, tx database.Querier, personID string, hashes [][]byte) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM recovery_codes WHERE person_id = $1", personID); err != nil {
 		return fmt.Errorf("delete recovery codes: %w", err)
 	}
@@ -98,13 +99,13 @@ func (l *Ledger) UseRecoveryCode(ctx context.Context, personID string, hash []by
 
 // RecoveryCodesLeft counts a person's recovery codes.
 func (l *Ledger) RecoveryCodesLeft(ctx context.Context, personID string) (n int, err error) {
-	err = l.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
 	return n, err
 }
 
 // happened runs a statement and reports whether it changed anything.
 func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool, error) {
-	result, err := l.db.write.ExecContext(ctx, query, args...)
+	result, err := l.db.Write.ExecContext(ctx, query, args...)
 	if err != nil {
 		return false, err
 	}
@@ -113,7 +114,7 @@ func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool,
 }
 
 // updateOne updates a person, who is NotFound if he is not there.
-func updateOne(ctx context.Context, tx querier, personID, query string, args ...any) error {
+func updateOne(ctx context.Context, tx database.Querier, personID, query string, args ...any) error {
 	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("update a person: %w", err)

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -44,7 +43,7 @@ func TestPartnersUsernamesTellNobodyTheOperators(t *testing.T) {
 			c, err := b.CredentialsByName(t.Context(), "ann", operators)
 			same(t, "who signs in", []any{c.ID, c.Username, c.PasswordHash, err}, []any{want.ID, "ann", "hash of " + want.PartnerCode, error(nil)})
 		}
-		hits, err := b.Find(t.Context(), ledger.Everything(), "Ann")
+		hits, err := b.Find(t.Context(), partners.Everything(), "Ann")
 		same(t, "found", []any{len(hits), err}, []any{2, error(nil)})
 		for _, h := range hits {
 			same(t, "shown as", h.Label, "ann")

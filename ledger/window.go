@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
@@ -28,10 +29,10 @@ const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waitin
 func windowFields(w *webhook.Window) []any {
 	b, h := &w.Breaker, &w.Health
 	return []any{&w.EndpointID, &w.MaxInFlight, &w.Grown, &w.Used, &w.WaitingFirst, &w.WaitingAgain, &w.WaitingBlocked, &w.Admissions,
-		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, timeColumn{&w.WakeAt}, &b.State,
-		timeColumn{&b.OpenUntil}, &b.Epoch, &b.Opened, &b.Reason, &b.Probe, &b.Passed, timeColumn{&h.LastSuccess},
-		timeColumn{&h.FailingSince}, &h.Failed, &h.Gone, microsColumn{&h.Warned}, &h.DisabledReason, timeColumn{&w.NotBefore},
-		microsColumn{&w.RateEvery}, timeColumn{&w.RateNext}, &w.Ordered, &w.Adopting, &w.Tests, &b.Refused}
+		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, database.Time(&w.WakeAt), &b.State,
+		database.Time(&b.OpenUntil), &b.Epoch, &b.Opened, &b.Reason, &b.Probe, &b.Passed, database.Time(&h.LastSuccess),
+		database.Time(&h.FailingSince), &h.Failed, &h.Gone, database.Duration(&h.Warned), &h.DisabledReason, database.Time(&w.NotBefore),
+		database.Duration(&w.RateEvery), database.Time(&w.RateNext), &w.Ordered, &w.Adopting, &w.Tests, &b.Refused}
 }
 
 // lockWindows locks the rows of every endpoint that the batch concerns, in
@@ -54,9 +55,9 @@ func (b *batch) lockWindows(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	t := b.statement().add("SELECT " + windowColumns + " FROM windows w WHERE ")
-	in(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).add(" ORDER BY w.endpoint_id" + b.ledger.db.forUpdate)
-	err := b.laterRead(ctx, t, func(rows row) error {
+	t := b.statement().Add("SELECT " + windowColumns + " FROM windows w WHERE ")
+	database.In(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).Add(" ORDER BY w.endpoint_id" + b.ledger.db.ForUpdate)
+	err := b.laterRead(ctx, t, func(rows database.Row) error {
 		w := &window{}
 		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
 			return err
@@ -95,9 +96,9 @@ func (w *window) wake(t time.Time) {
 // one is not counted as waiting for the window: it waits for its predecessor.
 func (w *window) waits(lane, n int) {
 	switch lane {
-	case laneBlocked:
+	case database.LaneBlocked:
 		w.WaitingBlocked += n
-	case laneFirst:
+	case database.LaneFirst:
 		w.WaitingFirst += n
 	default:
 		w.WaitingAgain += n
@@ -110,7 +111,7 @@ func (w *window) wants(now time.Time) bool { return w.Room(now) > 0 && w.backlog
 
 // backlog reports whether something may be waiting that could be admitted now.
 func (w *window) backlog(now time.Time) bool {
-	return w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(lookAhead))
+	return w.WaitingFirst > 0 || w.WaitingAgain > 0 && !w.WakeAt.IsZero() && !w.WakeAt.After(now.Add(database.LookAhead))
 }
 
 // waiting is a delivery that could be admitted.
@@ -156,16 +157,16 @@ func (b *batch) refill(ctx context.Context) error {
 // candidates reads, for each window, as many waiting deliveries of each lane
 // as it has room for, in order.
 func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]waiting, error) {
-	var lanes []Lane
+	var lanes []database.Lane
 	for _, w := range group {
-		lanes = append(lanes, lanesOf(w.Window, w.Room(b.now))...)
+		lanes = append(lanes, database.LanesOf(w.Window, w.Room(b.now))...)
 	}
-	t := b.ledger.db.first(lanes, "endpoint_id, id, partner_code, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(lookAhead), "")
+	t := b.ledger.db.First(lanes, "endpoint_id, id, partner_code, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(database.LookAhead), "")
 	found := map[string][]waiting{}
-	err := t.query(ctx, b.tx, func(rows row) error {
+	err := t.Query(ctx, b.tx, func(rows database.Row) error {
 		var endpoint string
 		var d waiting
-		if err := rows.Scan(&endpoint, &d.id, &d.partner, &d.generation, &d.lane, timeColumn{&d.dueAt}, &d.first); err != nil {
+		if err := rows.Scan(&endpoint, &d.id, &d.partner, &d.generation, &d.lane, database.Time(&d.dueAt), &d.first); err != nil {
 			return err
 		}
 		found[endpoint] = append(found[endpoint], d)
@@ -179,7 +180,7 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 // the oldest due retry or replay; one that is not yet due only while a slot
 // stays free beside it.
 func (w *window) admit(candidates []waiting, now time.Time) []delivery.Ticket {
-	var lanes [laneReplay + 1][]waiting
+	var lanes [database.LaneReplay + 1][]waiting
 	for _, d := range candidates {
 		lanes[d.lane] = append(lanes[d.lane], d)
 	}
@@ -199,10 +200,10 @@ func (w *window) admit(candidates []waiting, now time.Time) []delivery.Ticket {
 }
 
 // nextLane chooses the lane of the next admission, -1 for none.
-func (w *window) nextLane(lanes [laneReplay + 1][]waiting, now time.Time) int {
+func (w *window) nextLane(lanes [database.LaneReplay + 1][]waiting, now time.Time) int {
 	due := func(lane int) bool { return len(lanes[lane]) > 0 && !lanes[lane][0].dueAt.After(now) }
 	oldest := -1 // of the due retries and replays
-	for lane := laneRetry; lane <= laneReplay; lane++ {
+	for lane := database.LaneRetry; lane <= database.LaneReplay; lane++ {
 		if due(lane) && !lanes[lane][0].first && (oldest < 0 || lanes[lane][0].dueAt.Before(lanes[oldest][0].dueAt)) {
 			oldest = lane
 		}
@@ -242,21 +243,21 @@ func (b *batch) queue(ctx context.Context, picked []delivery.Ticket) error {
 		return err
 	}
 	slices.Sort(ids)
-	now := micros(b.now)
+	now := database.Micros(b.now)
 	return b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, ids, func(table string, ids []string) error {
-		t := b.statement().add("UPDATE "+table+` SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
+		t := b.statement().Add("UPDATE "+table+` SET state = 'queued', due_at = NULL, queued_at = CASE WHEN due_at > ? THEN due_at ELSE ? END
 			WHERE state = 'pending' AND `, now, now)
-		return b.laterChanges(ctx, byID(t, table, ids), len(ids))
+		return b.laterChanges(ctx, database.ByID(t, table, ids), len(ids))
 	})
 }
 
 // takePicked claims picked deliveries, until readNow returns.
 func (b *batch) takePicked(ctx context.Context, held map[string]*claimOp) error {
-	now := micros(b.now)
+	now := database.Micros(b.now)
 	return b.byDay(ctx, "deliveries", webhook.DeliveryPrefix, slices.Sorted(maps.Keys(held)), func(table string, ids []string) error {
-		t := b.statement().add("UPDATE "+table+` SET state = 'sending', attempts = attempts + 1, due_at = NULL, queued_at = ?, claimed_at = ?, worker_id = ?
+		t := b.statement().Add("UPDATE "+table+` SET state = 'sending', attempts = attempts + 1, due_at = NULL, queued_at = ?, claimed_at = ?, worker_id = ?
 			WHERE state = 'pending' AND `, now, now, held[ids[0]].workerID)
-		return b.laterRead(ctx, byID(t, table, ids).add(" RETURNING "+claimedColumns), func(found row) error { return readClaim(found, held) })
+		return b.laterRead(ctx, database.ByID(t, table, ids).Add(" RETURNING "+claimedColumns), func(found database.Row) error { return readClaim(found, held) })
 	})
 }
 
@@ -278,7 +279,7 @@ func (b *batch) markProbes(ctx context.Context, picked []delivery.Ticket) error 
 // setWake sets when the promoter must look again at windows that were just
 // refilled: at the next due time, or soon while due work lacks room.
 func (b *batch) setWake(ctx context.Context, group []*window) error {
-	var again []Lane
+	var again []database.Lane
 	for _, w := range group {
 		w.dirty = true
 		w.WakeAt = time.Time{}
@@ -286,17 +287,17 @@ func (b *batch) setWake(ctx context.Context, group []*window) error {
 			w.wake(b.now.Add(time.Second))
 		}
 		if w.WaitingAgain > 0 {
-			again = append(again, Lane{w.EndpointID, laneRetry, 1}, Lane{w.EndpointID, laneReplay, 1})
+			again = append(again, database.Lane{EndpointID: w.EndpointID, Number: database.LaneRetry, Limit: 1}, database.Lane{EndpointID: w.EndpointID, Number: database.LaneReplay, Limit: 1})
 		}
 	}
 	if len(again) == 0 {
 		return nil
 	}
-	t := b.ledger.db.first(again, "endpoint_id, due_at", time.Time{}, "")
-	return t.query(ctx, b.tx, func(rows row) error {
+	t := b.ledger.db.First(again, "endpoint_id, due_at", time.Time{}, "")
+	return t.Query(ctx, b.tx, func(rows database.Row) error {
 		var id string
 		var due time.Time
-		if err := rows.Scan(&id, timeColumn{&due}); err != nil {
+		if err := rows.Scan(&id, database.Time(&due)); err != nil {
 			return err
 		}
 		w := b.windows[id]
@@ -316,7 +317,7 @@ func (b *batch) storeWindows(ctx context.Context) error {
 			changed = append(changed, b.windows[id])
 		}
 	}
-	for group := range slices.Chunk(changed, statementRows) {
+	for group := range slices.Chunk(changed, database.MaxRows) {
 		if err := b.storeSome(ctx, group); err != nil {
 			return err
 		}
@@ -329,7 +330,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 	for i, w := range changed {
 		endpoints[i] = w.EndpointID
 	}
-	t := b.statement().add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
+	t := b.statement().Add(`UPDATE windows SET max_in_flight = v.column2, grown = v.column3, used = v.column4,
 		waiting_first = v.column5, waiting_again = v.column6, waiting_blocked = v.column7, admissions = v.column8,
 		next_sequence = v.column9, paused = v.column10, disabled = v.column11, partner_disabled = v.column12,
 		removed = v.column13, wake_at = NULLIF(v.column14, 0), breaker = v.column15, open_until = v.column16,
@@ -338,18 +339,18 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 		gone = v.column25, warned = v.column26, disabled_reason = v.column27, not_before = v.column28,
 		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, adopting = v.column32, tests = v.column33,
 		breaker_refused = v.column34 FROM `)
-	t.table(len(changed), func(i int) []any {
+	t.Table(len(changed), func(i int) []any {
 		w := changed[i]
 		k, h := w.Breaker, w.Health
 		return []any{w.EndpointID, w.MaxInFlight, w.Grown, w.Used, w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked, w.Admissions,
-			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, micros(w.wakeUp(b.now)), string(k.State),
-			micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, micros(h.LastSuccess), micros(h.FailingSince),
-			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, micros(w.NotBefore), w.RateEvery.Microseconds(),
-			micros(w.RateNext), w.Ordered, w.Adopting, w.Tests, k.Refused}
+			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, database.Micros(w.wakeUp(b.now)), string(k.State),
+			database.Micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, database.Micros(h.LastSuccess), database.Micros(h.FailingSince),
+			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, database.Micros(w.NotBefore), w.RateEvery.Microseconds(),
+			database.Micros(w.RateNext), w.Ordered, w.Adopting, w.Tests, k.Refused}
 	})
-	t.add(" WHERE windows.endpoint_id = v.column1")
-	if t.arrays {
-		in(t.add(" AND "), "endpoint_id", endpoints)
+	t.Add(" WHERE windows.endpoint_id = v.column1")
+	if t.Arrays {
+		database.In(t.Add(" AND "), "endpoint_id", endpoints)
 	}
 	return b.later(ctx, t)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 )
 
 // WorkerLease is a worker process that is registered with the ledger.
@@ -29,11 +30,11 @@ type Canary struct {
 // Workers lists the worker processes, the oldest first. A process that stopped
 // in order is not among them; one that broke off is, and is not alive.
 func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
-	err = new(statement).add("SELECT id, host, started_at, "+l.db.clock+" - seen_at, clock_ahead, canary_at, "+l.db.clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
-		query(ctx, l.db.read, func(rows row) error {
+	err = new(database.Statement).Add("SELECT id, host, started_at, "+l.db.Clock+" - seen_at, clock_ahead, canary_at, "+l.db.Clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
+		Query(ctx, l.db.Read, func(rows database.Row) error {
 			var w WorkerLease
-			err := rows.Scan(&w.ID, &w.Host, timeColumn{&w.StartedAt}, microsColumn{&w.Silent}, microsColumn{&w.Ahead},
-				timeColumn{&w.Canary.At}, microsColumn{&w.Canary.Age}, microsColumn{&w.Canary.RoundTrip}, &w.Canary.Failure)
+			err := rows.Scan(&w.ID, &w.Host, database.Time(&w.StartedAt), database.Duration(&w.Silent), database.Duration(&w.Ahead),
+				database.Time(&w.Canary.At), database.Duration(&w.Canary.Age), database.Duration(&w.Canary.RoundTrip), &w.Canary.Failure)
 			w.Silent, w.Canary.Age = max(0, w.Silent), max(0, w.Canary.Age)
 			w.Alive = w.Silent < delivery.LeaseTime
 			found = append(found, w)
@@ -45,7 +46,7 @@ func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
 // deleteSilentWorkers forgets the workers that broke off more than a day ago
 // and whose deliveries have all been given up.
 func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
-	_, err := l.db.write.ExecContext(ctx, "DELETE FROM workers WHERE seen_at < "+l.db.clock+` - $1
+	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers WHERE seen_at < "+l.db.Clock+` - $1
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.queued_at IS NOT NULL AND d.worker_id = workers.id AND d.state = 'sending')`,
 		(24 * time.Hour).Microseconds())
 	return err
@@ -54,7 +55,7 @@ func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
 // RecordCanary keeps what came of a worker's newest canary; At and Age are
 // filled in. It does nothing for a worker without a lease.
 func (l *Ledger) RecordCanary(ctx context.Context, workerID string, c Canary) error {
-	_, err := l.db.write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.db.clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
-		workerID, c.RoundTrip.Microseconds(), storable(short(c.Failure)))
+	_, err := l.db.Write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.db.Clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
+		workerID, c.RoundTrip.Microseconds(), database.Text(short(c.Failure)))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -63,7 +64,7 @@ type writer struct {
 
 func startWriter(l *Ledger, slot int, query string, admitted func([]delivery.Ticket)) *writer {
 	w := &writer{
-		ledger: l, slot: slot, took: l.db.took(query), queue: make(chan *operation, maxBatch), admitted: admitted,
+		ledger: l, slot: slot, took: l.db.Took(query), queue: make(chan *operation, maxBatch), admitted: admitted,
 		stopping: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go w.run()
@@ -189,7 +190,7 @@ func (w *writer) commit(ops []*operation) {
 		return
 	}
 	if err != nil && len(ops) > 1 && !lost(err) {
-		w.ledger.db.log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
+		w.ledger.db.Log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
 		return
 	}
@@ -203,7 +204,7 @@ func (w *writer) commit(ops []*operation) {
 // which is fenced, and an unanswered claim is found abandoned.
 func (w *writer) persist(ops []*operation) ([]*operation, error) {
 	err := w.transact(ops)
-	if _, ok := errors.AsType[inDoubt](err); ok {
+	if _, ok := errors.AsType[database.InDoubt](err); ok {
 		events := slices.DeleteFunc(slices.Clone(ops), func(op *operation) bool { return !op.findsItself() })
 		w.answer(slices.DeleteFunc(slices.Clone(ops), (*operation).findsItself), err)
 		if len(events) == 0 {
@@ -240,7 +241,7 @@ func (w *writer) commitEach(ops []*operation) {
 // transaction.
 func (w *writer) answer(ops []*operation, err error) {
 	if retryable(err) && webhook.KindOf(err) != webhook.KindUnavailable { // twice in a row: a later try may well succeed
-		err = unavailable(err)
+		err = database.Unavailable(err)
 	}
 	for _, op := range ops {
 		if err != nil {
@@ -254,7 +255,7 @@ func (w *writer) answer(ops []*operation, err error) {
 // run again: that of an event that came as its endpoint began to adopt, or as its
 // partner's last one went, and whatever the database says so of.
 func retryable(err error) bool {
-	return errors.Is(err, errAdopting) || errors.Is(err, errHomeless) || retryableHere(err)
+	return errors.Is(err, errAdopting) || errors.Is(err, errHomeless) || database.Retryable(err)
 }
 
 // lost reports whether err is the database's absence.
@@ -265,17 +266,17 @@ func lost(err error) bool {
 // transact runs ops in one transaction of their own, then tells what it made
 // and hands the tickets on.
 func (w *writer) transact(ops []*operation) error {
-	ctx, cancel := context.WithTimeout(context.Background(), CommitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), database.CommitTimeout)
 	defer cancel()
 	now := time.Now()
-	defer since(w.took, now)
+	defer database.Observe(w.took, now)
 	w.began.Store(&now)
 	defer w.began.Store(nil) // before anybody is answered
 	var b *batch
-	err := w.ledger.db.inBatch(ctx, func(tx querier) (err error) {
+	err := w.ledger.db.InBatch(ctx, func(tx database.Querier) (err error) {
 		defer func() {
 			if v := recover(); v != nil { // in what a caller handed over; see commitEach
-				err = fmt.Errorf("%w: %v\n%s", ErrPanic, v, debug.Stack())
+				err = fmt.Errorf("%w: %v\n%s", database.ErrPanic, v, debug.Stack())
 			}
 		}()
 		if b != nil { // the run before is rolled back
@@ -314,7 +315,7 @@ func (w *writer) transact(ops []*operation) error {
 type batch struct {
 	ledger  *Ledger
 	slot    int // of the rollups
-	tx      querier
+	tx      database.Querier
 	now     time.Time
 	windows map[string]*window
 
@@ -337,7 +338,7 @@ type batch struct {
 }
 
 // statement begins a statement of the batch.
-func (b *batch) statement() *statement { return b.ledger.db.statement() }
+func (b *batch) statement() *database.Statement { return b.ledger.db.Statement() }
 
 func (b *batch) run(ctx context.Context, ops []*operation) error {
 	for _, op := range ops {
@@ -427,7 +428,7 @@ func (l *Ledger) withLockedWindows(ctx context.Context, endpoints []string, do f
 	case <-l.writer.finished:
 	case <-ctx.Done():
 		if op.taken.CompareAndSwap(false, true) {
-			return classify(l.db.driver, ctx.Err())
+			return l.db.Classify(ctx.Err())
 		}
 	}
 	return l.writer.wait(context.WithoutCancel(ctx), op)

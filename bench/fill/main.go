@@ -12,13 +12,14 @@ import (
 
 	"ledgerhook/bench/stage"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 )
 
 func main() { stage.Main("fill", run) }
 
 func run(ctx context.Context, args []string) error {
-	var o ledger.DBOptions
+	var o database.Options
 	flags := flag.NewFlagSet("fill", flag.ContinueOnError)
 	n := flags.Int("n", 100_000, "deliveries")
 	flags.StringVar(&o.DatabaseURL, "database", os.Getenv("LEDGERHOOK_DATABASE_URL"), "a PostgreSQL address; empty: SQLite in -data")
@@ -26,7 +27,7 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	blank, err := ledger.Blank(ctx, o)
+	blank, err := database.Blank(ctx, o)
 	if err != nil {
 		return err
 	}

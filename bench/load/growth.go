@@ -10,6 +10,7 @@ import (
 
 	"ledgerhook/bench/stage"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 )
 
@@ -18,9 +19,9 @@ const pauseAll = "UPDATE windows SET paused = true, wake_at = NULL"
 
 // fill puts old deliveries into the ledger of a gateway that has not started.
 func (w *world) fill(g *stage.Gateway, n int) {
-	ctx, at := w.t.Context(), ledger.DBOptions{DataDir: filepath.Join(g.Dir, "data")}
+	ctx, at := w.t.Context(), database.Options{DataDir: filepath.Join(g.Dir, "data")}
 	if w.postgres != nil {
-		at = ledger.DBOptions{DatabaseURL: w.database}
+		at = database.Options{DatabaseURL: w.database}
 	}
 	if _, err := ledger.Migrate(ctx, at); err != nil {
 		w.t.Fatal(err)
@@ -33,7 +34,7 @@ func (w *world) fill(g *stage.Gateway, n int) {
 	}
 }
 
-func pause(ctx context.Context, at ledger.DBOptions) error {
+func pause(ctx context.Context, at database.Options) error {
 	if at.DatabaseURL == "" {
 		db, err := sql.Open("sqlite", "file:"+filepath.Join(at.DataDir, "ledger.db"))
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"ledgerhook/bench/stage"
 	"ledgerhook/dashboard"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 )
 
 var (
@@ -149,7 +149,7 @@ func ms(d time.Duration) string {
 
 // fill makes a ledger with n deliveries, in a process without the race
 // detector: there it takes ten times as long.
-func fill(t *testing.T, o ledger.DBOptions, n int) {
+func fill(t *testing.T, o database.Options, n int) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "run", "ledgerhook/bench/fill", "-n", strconv.Itoa(n), "-database", o.DatabaseURL, "-data", o.DataDir)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the program was built

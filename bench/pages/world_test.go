@@ -14,8 +14,10 @@ import (
 	"ledgerhook/bench/stage"
 	"ledgerhook/dashboard"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -38,7 +40,7 @@ func open(t *testing.T, store, cache *stage.Store, n int) *world {
 	w := &world{t: t, address: store.CreateDatabase(t)}
 	w.g = stage.Served(t, w.address, cache)
 	w.g.Set(map[string]string{"LEDGERHOOK_ROLES": "dashboard"})
-	w.settle(ledger.DBOptions{DatabaseURL: w.address}, n)
+	w.settle(database.Options{DatabaseURL: w.address}, n)
 	return w
 }
 
@@ -47,12 +49,12 @@ func open(t *testing.T, store, cache *stage.Store, n int) *world {
 func embed(t *testing.T, n int) *world {
 	t.Helper()
 	w := &world{t: t, g: stage.Embedded(t)}
-	w.settle(ledger.DBOptions{DataDir: filepath.Join(w.g.Dir, "data")}, n)
+	w.settle(database.Options{DataDir: filepath.Join(w.g.Dir, "data")}, n)
 	return w
 }
 
 // settle fills the ledger and lets somebody sign in at each surface.
-func (w *world) settle(o ledger.DBOptions, n int) {
+func (w *world) settle(o database.Options, n int) {
 	w.t.Helper()
 	fill(w.t, o, n)
 	w.look(o)
@@ -92,7 +94,7 @@ func (w *world) start(address string) {
 
 // look finds a delivery of the busiest partner, an order and what belongs to
 // them, for the pages of one thing.
-func (w *world) look(o ledger.DBOptions) {
+func (w *world) look(o database.Options) {
 	w.t.Helper()
 	l, err := ledgertest.Open(w.t.Context(), o, ledger.Options{})
 	if err != nil {
@@ -101,7 +103,7 @@ func (w *world) look(o ledger.DBOptions) {
 	defer func() { _ = l.Close() }()
 	var found ledger.DeliveryPage
 	for _, states := range [][]webhook.State{{webhook.Exhausted}, nil} { // the one with most attempts, if there is one
-		if found, err = l.SearchDeliveries(w.t.Context(), ledger.DeliveryQuery{Scope: ledger.Only(busiest), States: states}); err != nil {
+		if found, err = l.SearchDeliveries(w.t.Context(), ledger.DeliveryQuery{Scope: partners.Only(busiest), States: states}); err != nil {
 			w.t.Fatal(err)
 		}
 		if len(found.Items) > 0 {

@@ -9,7 +9,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -46,7 +46,7 @@ func (s Pages) PanelOf(ctx context.Context, e webhook.Endpoint) (EndpointPanel, 
 	if len(attempts) > 0 {
 		p.Newest = attempts[0]
 	}
-	p.Certificate, err = s.Ledger.CertificateEnds(ctx, ledger.Only(e.PartnerCode), e.ID)
+	p.Certificate, err = s.Ledger.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID)
 	return p, err
 }
 

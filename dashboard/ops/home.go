@@ -71,7 +71,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Ledger.FailingHosts) },
 		func() {
 			v.Hours = shell.Recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
-				return s.Ledger.Series(ctx, ledger.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
+				return s.Ledger.Series(ctx, partners.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {

@@ -95,7 +95,7 @@ func (s pages) partnerPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 
 // readPartner reads the page's parts at once; each may fail alone.
 func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
-	key, scope := "partner/"+code+"/", ledger.Only(code)
+	key, scope := "partner/"+code+"/", partners.Only(code)
 	shell.Together(
 		func() {
 			v.Partner = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })

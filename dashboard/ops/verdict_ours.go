@@ -6,6 +6,7 @@ import (
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -92,7 +93,7 @@ func checkClocks(e evidence) check {
 		}
 	}
 	c.Found, c.Says = fine, "within "+locale.Duration(worst.Ahead.Abs())+" of the database's"
-	if worst.Ahead.Abs() <= ledger.MaxClockSkew {
+	if worst.Ahead.Abs() <= database.MaxClockSkew {
 		return c
 	}
 	c.Found, c.Says = hit, "that of "+worst.Host+" is "+locale.Duration(worst.Ahead.Abs())+" from the database's"

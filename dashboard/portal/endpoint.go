@@ -14,7 +14,6 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -303,7 +302,7 @@ const (
 )
 
 // awaitEnd waits until a delivery has ended or the patience is at its end.
-func (s pages) awaitEnd(ctx context.Context, scope ledger.Scope, id string) {
+func (s pages) awaitEnd(ctx context.Context, scope partners.Scope, id string) {
 	ctx, cancel := context.WithTimeout(ctx, testPatience)
 	defer cancel()
 	look := time.NewTicker(testLook)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"ledgerhook/ledger"
+	"ledgerhook/partners"
 )
 
 // hub asks once a second what is new, of each subject once however many pages
@@ -139,9 +139,9 @@ const streamLife = 5 * time.Minute
 // changed, as server-sent events.
 func (s *Surface) live(w http.ResponseWriter, r *http.Request, q *Request) error {
 	partner := q.User.PartnerCode
-	scope := ledger.Only(partner)
+	scope := partners.Only(partner)
 	if s.Name == Ops {
-		scope = ledger.Everything()
+		scope = partners.Everything()
 	}
 	return s.Stream(w, r, q, "changes/"+partner, func(ctx context.Context) (string, error) {
 		return s.version(ctx, scope)
@@ -190,7 +190,7 @@ func (s *Surface) Stream(w http.ResponseWriter, r *http.Request, q *Request, nam
 }
 
 // version changes with every fact that is counted of what the scope holds.
-func (s *Surface) version(ctx context.Context, scope ledger.Scope) (string, error) {
+func (s *Surface) version(ctx context.Context, scope partners.Scope) (string, error) {
 	now := time.Now()
 	hours, err := s.Ledger.Series(ctx, scope, "", now.Add(-time.Hour), now)
 	if err != nil || len(hours) == 0 {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/locale"
-	"ledgerhook/ledger"
 	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -277,11 +276,11 @@ func (q *Request) note(ctx context.Context) {
 func userAttr(p partners.Person) slog.Attr { return slog.String("user", p.Actor()) }
 
 // Scope is what who asks may see.
-func (q *Request) Scope() ledger.Scope {
+func (q *Request) Scope() partners.Scope {
 	if q.Surface.Name == Ops {
-		return ledger.Everything()
+		return partners.Everything()
 	}
-	return ledger.Only(q.User.PartnerCode)
+	return partners.Only(q.User.PartnerCode)
 }
 
 // KeysURL is where the gateway's public keys are.

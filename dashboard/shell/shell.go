@@ -21,6 +21,7 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
@@ -30,7 +31,7 @@ import (
 // Options are what the pages stand on. All fields but the ones that say so
 // are required.
 type Options struct {
-	Database *ledger.DB
+	Database *database.DB
 	Ledger   *ledger.Ledger
 	Box      *signer.Box
 	Queue    *queue.Queue

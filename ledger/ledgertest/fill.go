@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -34,7 +35,7 @@ const (
 // idempotency keys and objects; and some orders of every status with theirs.
 // What the ledger promises of its own counts holds. The same n gives the same
 // mixture.
-func Fill(ctx context.Context, o ledger.DBOptions, n int) error {
+func Fill(ctx context.Context, o database.Options, n int) error {
 	f := &filling{random: rand.New(rand.NewPCG(7, uint64(n))), now: time.Now().UTC(), facts: map[fillFact]int64{}}
 	if err := f.register(ctx, o); err != nil {
 		return fmt.Errorf("register partners: %w", err)
@@ -109,7 +110,7 @@ type filling struct {
 }
 
 // register makes the partners and their endpoints in the ledger's own way.
-func (f *filling) register(ctx context.Context, o ledger.DBOptions) (err error) {
+func (f *filling) register(ctx context.Context, o database.Options) (err error) {
 	l, err := Open(ctx, o, ledger.Options{})
 	if err != nil {
 		return err

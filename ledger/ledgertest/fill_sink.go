@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 )
 
 // fillSink takes rows in bulk, of several tables at once.
@@ -24,7 +24,7 @@ type fillSink interface {
 	close(ctx context.Context) error
 }
 
-func openSink(ctx context.Context, o ledger.DBOptions) (fillSink, error) {
+func openSink(ctx context.Context, o database.Options) (fillSink, error) {
 	if o.DatabaseURL == "" {
 		return openSQLite(ctx, o)
 	}
@@ -104,7 +104,7 @@ type sqliteSink struct {
 // insertRows is how many rows one statement inserts.
 const insertRows = 50
 
-func openSQLite(ctx context.Context, o ledger.DBOptions) (fillSink, error) {
+func openSQLite(ctx context.Context, o database.Options) (fillSink, error) {
 	db, err := sql.Open("sqlite", o.DataDir+"/ledger.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=cache_size(-100000)")
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -58,7 +59,7 @@ func beside(t *testing.T) {
 // open it again.
 type Bench struct {
 	Process
-	At      ledger.DBOptions
+	At      database.Options
 	Options ledger.Options
 	Raw     *sql.DB // a connection of its own, for looking at rows
 
@@ -70,12 +71,12 @@ type Bench struct {
 // Process is what one process has of the ledger.
 type Process struct {
 	*ledger.Ledger
-	DB *ledger.DB
+	DB *database.DB
 }
 
 // Open opens a ledger that was migrated.
-func Open(ctx context.Context, at ledger.DBOptions, o ledger.Options) (Process, error) {
-	db, err := ledger.OpenDB(ctx, at)
+func Open(ctx context.Context, at database.Options, o ledger.Options) (Process, error) {
+	db, err := database.Open(ctx, at)
 	if err != nil {
 		return Process{}, err
 	}
@@ -103,7 +104,7 @@ func NewFresh(t *testing.T, driver string) *Bench {
 	return open(t, driver, fresh(t, driver))
 }
 
-func open(t *testing.T, driver string, o ledger.DBOptions) *Bench {
+func open(t *testing.T, driver string, o database.Options) *Bench {
 	t.Helper()
 	b := &Bench{At: o, made: map[string]int{}}
 	b.Options.Admitted = b.admitted
@@ -128,7 +129,7 @@ func open(t *testing.T, driver string, o ledger.DBOptions) *Bench {
 }
 
 // openRaw connects to a PostgreSQL ledger's database without a ledger.
-func openRaw(o ledger.DBOptions) (*sql.DB, error) {
+func openRaw(o database.Options) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(o.DatabaseURL)
 	if err != nil {
 		return nil, err
@@ -188,12 +189,12 @@ func (b *Bench) Reopen(t *testing.T) {
 }
 
 // Options name an empty place for a ledger: a folder or a schema of the test's own.
-func Options(t *testing.T, driver string) ledger.DBOptions {
+func Options(t *testing.T, driver string) database.Options {
 	t.Helper()
 	if driver == "sqlite" {
-		return ledger.DBOptions{DataDir: t.TempDir()}
+		return database.Options{DataDir: t.TempDir()}
 	}
-	return ledger.DBOptions{DatabaseURL: Schema(t)}
+	return database.Options{DatabaseURL: Schema(t)}
 }
 
 // Schema makes an empty schema on the test server and returns its address; it

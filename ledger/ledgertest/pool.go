@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 )
 
 // pool lends ledgers that are migrated already. A migration of PostgreSQL
@@ -63,10 +64,10 @@ func Borrowed(t testing.TB) string {
 }
 
 // borrowed is Borrowed for whoever opens ledgers in this process.
-func borrowed(t testing.TB) ledger.DBOptions {
+func borrowed(t testing.TB) database.Options {
 	t.Helper()
 	if !pool.open {
-		o := ledger.DBOptions{DatabaseURL: Schema(t)}
+		o := database.Options{DatabaseURL: Schema(t)}
 		migrate(t, o)
 		return o
 	}
@@ -80,7 +81,7 @@ func borrowed(t testing.TB) ledger.DBOptions {
 		defer pool.Unlock()
 		pool.free = append(pool.free, s)
 	})
-	return ledger.DBOptions{DatabaseURL: s.address, Dial: s.sessions.dial}
+	return database.Options{DatabaseURL: s.address, Dial: s.sessions.dial}
 }
 
 // takeSchema takes a free schema or makes one, which takes too long to keep
@@ -140,17 +141,17 @@ func migrated(t testing.TB) schema {
 		if err := s.inside("CREATE SCHEMA " + s.name); err != nil {
 			t.Fatal(err)
 		}
-		migrate(t, ledger.DBOptions{DatabaseURL: s.address})
+		migrate(t, database.Options{DatabaseURL: s.address})
 		return s
 	})
 	return whole.copied(t)
 }
 
 // fresh returns the options of an empty ledger that no other test had before.
-func fresh(t *testing.T, driver string) ledger.DBOptions {
+func fresh(t *testing.T, driver string) database.Options {
 	t.Helper()
 	if driver == "sqlite" && pool.open {
-		return ledger.DBOptions{DataDir: copySQLite(t)}
+		return database.Options{DataDir: copySQLite(t)}
 	}
 	if pool.open {
 		s := migrated(t)
@@ -159,7 +160,7 @@ func fresh(t *testing.T, driver string) ledger.DBOptions {
 				t.Error(err)
 			}
 		})
-		return ledger.DBOptions{DatabaseURL: s.address}
+		return database.Options{DatabaseURL: s.address}
 	}
 	o := Options(t, driver)
 	migrate(t, o)
@@ -167,10 +168,10 @@ func fresh(t *testing.T, driver string) ledger.DBOptions {
 }
 
 // borrow returns the options of an empty, migrated ledger until the test ends.
-func borrow(t *testing.T, driver string) ledger.DBOptions {
+func borrow(t *testing.T, driver string) database.Options {
 	t.Helper()
 	if driver == "sqlite" {
-		return ledger.DBOptions{DataDir: copySQLite(t)}
+		return database.Options{DataDir: copySQLite(t)}
 	}
 	return borrowed(t)
 }
@@ -183,7 +184,7 @@ func copySQLite(t *testing.T) string {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ledger.db")
 	if pool.sqlite == nil {
-		migrate(t, ledger.DBOptions{DataDir: dir})
+		migrate(t, database.Options{DataDir: dir})
 		var err error
 		if pool.sqlite, err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
@@ -196,7 +197,7 @@ func copySQLite(t *testing.T) string {
 	return dir
 }
 
-func migrate(t testing.TB, o ledger.DBOptions) {
+func migrate(t testing.TB, o database.Options) {
 	t.Helper()
 	if _, err := ledger.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)

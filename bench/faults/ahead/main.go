@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 )
 
 func main() {
@@ -23,7 +24,7 @@ func main() {
 // run prints how far the clock is ahead of the database's. It is an error if
 // anything is ended or deleted by it.
 func run(ctx context.Context) (err error) {
-	db, err := ledger.OpenDB(ctx, ledger.DBOptions{DatabaseURL: os.Getenv("LEDGERHOOK_DATABASE_URL")})
+	db, err := database.Open(ctx, database.Options{DatabaseURL: os.Getenv("LEDGERHOOK_DATABASE_URL")})
 	if err != nil {
 		return err
 	}
@@ -35,10 +36,10 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Println(skew.Round(time.Hour))
-	if _, err := l.ExpireOrders(ctx, "key"); !errors.Is(err, ledger.ErrClock) {
+	if _, err := l.ExpireOrders(ctx, "key"); !errors.Is(err, database.ErrClock) {
 		return fmt.Errorf("orders were looked at by a wrong clock: %w", err)
 	}
-	if err := l.Retain(ctx, 30*24*time.Hour); !errors.Is(err, ledger.ErrClock) {
+	if err := l.Retain(ctx, 30*24*time.Hour); !errors.Is(err, database.ErrClock) {
 		return fmt.Errorf("the retention went by a wrong clock: %w", err)
 	}
 	return nil

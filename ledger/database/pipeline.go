@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type pipeline struct {
 
 // inPipeline runs do in one transaction of a pipeline, and once more on another
 // connection if the first one broke off before it can have been committed.
-func (p pool) inPipeline(ctx context.Context, do func(querier) error) error {
+func (p Pool) inPipeline(ctx context.Context, do func(Querier) error) error {
 	return p.classify(twice(ctx, func() (undone bool, err error) {
 		conn, err := p.Conn(ctx)
 		if err != nil {
@@ -43,7 +43,7 @@ func (p pool) inPipeline(ctx context.Context, do func(querier) error) error {
 
 // pipeline runs do in one transaction. With an error, undone reports whether
 // nothing of it can have stayed.
-func (s session) pipeline(ctx context.Context, do func(querier) error) (undone bool, err error) {
+func (s session) pipeline(ctx context.Context, do func(Querier) error) (undone bool, err error) {
 	p := &pipeline{conn: s.Conn.Conn(), prepared: s.prepared, waiting: &pgx.Batch{}}
 	undone = true
 	if err = p.begin(ctx, s.limits); err == nil {
@@ -79,8 +79,8 @@ func (p *pipeline) begin(ctx context.Context, limits string) error {
 
 // prepare has the server learn a statement if the session prepares and it has
 // one text, whatever its rows are.
-func (p *pipeline) prepare(ctx context.Context, t *statement) error {
-	if p.prepared == nil || !t.arrays {
+func (p *pipeline) prepare(ctx context.Context, t *Statement) error {
+	if p.prepared == nil || !t.Arrays {
 		return nil
 	}
 	return p.learn(ctx, t.String())
@@ -180,38 +180,38 @@ func (p *pipeline) rollback() {
 }
 
 // later adds a statement to what the next one takes along.
-func (p *pipeline) later(ctx context.Context, t *statement) error {
+func (p *pipeline) later(ctx context.Context, t *Statement) error {
 	if err := p.prepare(ctx, t); err != nil {
 		return err
 	}
-	p.queue(t.String(), t.args...)
+	p.queue(t.String(), t.Args...)
 	p.check = append(p.check, succeeds)
 	return nil
 }
 
 // laterChanges is later for a statement that must change n rows.
-func (p *pipeline) laterChanges(ctx context.Context, t *statement, n int) error {
+func (p *pipeline) laterChanges(ctx context.Context, t *Statement, n int) error {
 	if err := p.prepare(ctx, t); err != nil {
 		return err
 	}
-	p.queue(t.String(), t.args...)
+	p.queue(t.String(), t.Args...)
 	p.judged = true
 	p.check = append(p.check, func(results pgx.BatchResults) error {
 		tag, err := results.Exec()
 		if err != nil {
 			return err
 		}
-		return changes(tag.RowsAffected(), n)
+		return Changes(tag.RowsAffected(), n)
 	})
 	return nil
 }
 
 // laterRead is later for a statement that finds rows.
-func (p *pipeline) laterRead(ctx context.Context, t *statement, scan func(row) error) error {
+func (p *pipeline) laterRead(ctx context.Context, t *Statement, scan func(Row) error) error {
 	if err := p.prepare(ctx, t); err != nil {
 		return err
 	}
-	p.queue(t.String(), t.args...)
+	p.queue(t.String(), t.Args...)
 	p.check = append(p.check, func(results pgx.BatchResults) error {
 		found, err := results.Query()
 		if err != nil {
@@ -255,8 +255,8 @@ func (p *pipeline) sendAll(ctx context.Context) (pgx.BatchResults, error) {
 	return results, nil
 }
 
-// changes is an error if a statement that must change n rows has not.
-func changes(changed int64, n int) error {
+// Changes is an error if a statement that must change n rows has not.
+func Changes(changed int64, n int) error {
 	if changed != int64(n) {
 		return fmt.Errorf("%w: %d of %d rows were changed behind the batch's back", errRow, int64(n)-changed, n)
 	}
@@ -288,7 +288,7 @@ func (p *pipeline) QueryContext(ctx context.Context, query string, args ...any) 
 }
 
 // QueryRowContext implements querier.
-func (p *pipeline) QueryRowContext(ctx context.Context, query string, args ...any) row {
+func (p *pipeline) QueryRowContext(ctx context.Context, query string, args ...any) Row {
 	found, err := p.QueryContext(ctx, query, args...)
 	return oneRow{found, err}
 }
@@ -331,47 +331,47 @@ func (r oneRow) Scan(to ...any) error {
 
 // Later runs t, whose outcome nothing in q's transaction depends on, at the
 // latest with the commit.
-func (t *statement) Later(ctx context.Context, q querier) error {
+func (t *Statement) Later(ctx context.Context, q Querier) error {
 	if p, ok := q.(*pipeline); ok {
 		return p.later(ctx, t)
 	}
-	_, err := t.exec(ctx, q)
+	_, err := t.Exec(ctx, q)
 	return err
 }
 
 // LaterChanges is Later for a statement that must change n rows.
-func (t *statement) LaterChanges(ctx context.Context, q querier, n int) error {
+func (t *Statement) LaterChanges(ctx context.Context, q Querier, n int) error {
 	if p, ok := q.(*pipeline); ok {
 		return p.laterChanges(ctx, t, n)
 	}
-	changed, err := t.exec(ctx, q)
+	changed, err := t.Exec(ctx, q)
 	if err != nil {
 		return err
 	}
-	return changes(changed, n)
+	return Changes(changed, n)
 }
 
 // LaterRead calls scan for every row that t finds, at the latest at the next
 // ReadNow.
-func (t *statement) LaterRead(ctx context.Context, q querier, scan func(row) error) error {
+func (t *Statement) LaterRead(ctx context.Context, q Querier, scan func(Row) error) error {
 	if p, ok := q.(*pipeline); ok {
 		p.judged = true
 		return p.laterRead(ctx, t, scan)
 	}
-	return t.query(ctx, q, scan)
+	return t.Query(ctx, q, scan)
 }
 
 // LastRead is LaterRead for what nothing in the transaction depends on: it may
 // be read with the commit. An error of scan then fails what is committed.
-func (t *statement) LastRead(ctx context.Context, q querier, scan func(row) error) error {
+func (t *Statement) LastRead(ctx context.Context, q Querier, scan func(Row) error) error {
 	if p, ok := q.(*pipeline); ok {
 		return p.laterRead(ctx, t, scan)
 	}
-	return t.query(ctx, q, scan)
+	return t.Query(ctx, q, scan)
 }
 
 // ReadNow returns when all that LaterRead was asked for has been read.
-func ReadNow(ctx context.Context, q querier) error {
+func ReadNow(ctx context.Context, q Querier) error {
 	if p, ok := q.(*pipeline); ok {
 		return p.flush(ctx)
 	}

@@ -1,5 +1,4 @@
-package ledger
-
+package partners
 
 // Scope is whose rows a reader may see. It is part of every query made for a
 // page and stands in its WHERE, apart from whatever the reader filters by. The

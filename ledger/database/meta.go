@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ var ErrOtherMasterKey = errors.New("the database was encrypted with another mast
 
 // KeepMasterKey is CheckMasterKey, and makes a new ledger remember the key.
 func (db *DB) KeepMasterKey(ctx context.Context, s Sealer) error {
-	_, err := db.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+	_, err := db.Write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
 		masterKeyCheck, s.Seal(masterKeyCheck, masterKeyKnown))
 	if err != nil {
 		return fmt.Errorf("store the master key's check value: %w", err)
@@ -38,7 +38,7 @@ func (db *DB) KeepMasterKey(ctx context.Context, s Sealer) error {
 // another key. kept is false for a new ledger, which any key fits.
 func (db *DB) CheckMasterKey(ctx context.Context, s Sealer) (kept bool, err error) {
 	var sealed []byte
-	err = db.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed)
+	err = db.Read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", masterKeyCheck).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -62,15 +62,15 @@ type SigningKey struct {
 
 // SigningKeys lists the gateway's keys, newest first.
 func (db *DB) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	t := new(statement).add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id")
-	return collect(ctx, db.read, t, func(k *SigningKey) []any {
-		return []any{&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, timeColumn{&k.CreatedAt}}
+	t := new(Statement).Add("SELECT id, active, private_key, public_key, created_at FROM signing_keys ORDER BY created_at DESC, id")
+	return Collect(ctx, db.Read, t, func(k *SigningKey) []any {
+		return []any{&k.ID, &k.Active, &k.Sealed, &k.PublicPEM, Time(&k.CreatedAt)}
 	})
 }
 
 // AddSigningKey stores k as the active key unless there is one already.
 func (db *DB) AddSigningKey(ctx context.Context, k SigningKey) error {
-	_, err := db.write.ExecContext(ctx, `INSERT INTO signing_keys (id, active, private_key, public_key, created_at)
-		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, k.ID, true, k.Sealed, k.PublicPEM, micros(k.CreatedAt))
+	_, err := db.Write.ExecContext(ctx, `INSERT INTO signing_keys (id, active, private_key, public_key, created_at)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, k.ID, true, k.Sealed, k.PublicPEM, Micros(k.CreatedAt))
 	return err
 }

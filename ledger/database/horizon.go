@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -35,10 +35,10 @@ type horizon struct {
 	at time.Time
 }
 
-// oldestOpen returns an id that no open delivery is older than: none that is
+// OldestOpen returns an id that no open delivery is older than: none that is
 // unfinished, or whose newest attempt failed by a fault of the gateway within
 // FaultsFor. It is empty where days cost nothing.
-func (db *DB) oldestOpen(ctx context.Context) (id string, err error) {
+func (db *DB) OldestOpen(ctx context.Context) (id string, err error) {
 	if db.Embedded() {
 		return "", nil
 	}
@@ -51,10 +51,10 @@ func (db *DB) oldestOpen(ctx context.Context) (id string, err error) {
 	}
 	var waiting, active, faulty string
 	bound := webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-horizonLess))
-	err = db.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
+	err = db.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE queued_at > 0), $1),
 		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
-		bound, micros(now.Add(-FaultsFor))).Scan(&waiting, &active, &faulty)
+		bound, Micros(now.Add(-FaultsFor))).Scan(&waiting, &active, &faulty)
 	if err != nil {
 		return "", fmt.Errorf("find the oldest open delivery: %w", err)
 	}
@@ -65,17 +65,17 @@ func (db *DB) oldestOpen(ctx context.Context) (id string, err error) {
 	return id, nil
 }
 
-// soon is until, or the time that no id is later than.
-func soon(until time.Time) time.Time {
+// Soon is until, or the time that no id is later than.
+func Soon(until time.Time) time.Time {
 	if until.IsZero() {
 		return time.Now().Add(clockLead)
 	}
 	return until
 }
 
-// near is the id from which on to look first for the newest rows between two
+// Near is the id from which on to look first for the newest rows between two
 // ids. It is from where that is no help: from is near, or days cost nothing.
-func (db *DB) near(prefix, below, from string) string {
+func (db *DB) Near(prefix, below, from string) string {
 	at := webhook.IDTime(prefix, below)
 	if db.Embedded() || at.IsZero() {
 		return from
@@ -89,10 +89,10 @@ func (db *DB) near(prefix, below, from string) string {
 	return webhook.TimeBound(prefix, at.Add(-nearby))
 }
 
-// nearFirst reads the newest rows below an id, from an id on: first those
+// NearFirst reads the newest rows below an id, from an id on: first those
 // nearby, then, if these were not enough, all.
-func (db *DB) nearFirst(prefix, below string, read func(from string) (enough bool, err error)) error {
-	if from := db.near(prefix, below, prefix); from != prefix {
+func (db *DB) NearFirst(prefix, below string, read func(from string) (enough bool, err error)) error {
+	if from := db.Near(prefix, below, prefix); from != prefix {
 		if enough, err := read(from); enough || err != nil {
 			return err
 		}
@@ -101,11 +101,11 @@ func (db *DB) nearFirst(prefix, below string, read func(from string) (enough boo
 	return err
 }
 
-// madeFor adds the condition that column, the id of something that was made
+// MadeFor adds the condition that column, the id of something that was made
 // after the event, is not older than it. Only days are told apart by it.
-func (db *DB) madeFor(t *statement, column, prefix, eventID string) *statement {
+func (db *DB) MadeFor(t *Statement, column, prefix, eventID string) *Statement {
 	if at := webhook.IDTime(webhook.EventPrefix, eventID); !db.Embedded() && !at.IsZero() {
-		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at.Add(-horizonLess)))
+		t.Add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at.Add(-horizonLess)))
 	}
 	return t
 }

@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"bytes"
@@ -91,7 +91,7 @@ func newPreparing(config pgx.ConnConfig, unlimited bool) connector {
 }
 
 // dialing is how o reaches PostgreSQL.
-func (o DBOptions) dialing() pgconn.DialFunc {
+func (o Options) dialing() pgconn.DialFunc {
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
 	if o.Dial == nil {
 		return dialer.DialContext
@@ -182,7 +182,7 @@ func (p *prepared) outdated(now time.Time) bool {
 
 func (p *prepared) learn(query string, now time.Time) {
 	p.known[query] = true
-	if p.learned.UTC().Format(dayFormat) != now.UTC().Format(dayFormat) {
+	if p.learned.UTC().Format(DayFormat) != now.UTC().Format(DayFormat) {
 		p.learned, p.planned = now, now
 	}
 }

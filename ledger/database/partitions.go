@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 // daysAhead is how many days' partitions exist before their first row.
 const daysAhead = 7
 
-// dayFormat is how the name of a partition ends.
-const dayFormat = "20060102"
+// DayFormat is how the name of a partition ends.
+const DayFormat = "20060102"
 
-// partitioned names the tables cut by day and the prefix of the ids they are
+// Partitioned names the tables cut by day and the prefix of the ids they are
 // cut by; attempts go with their delivery. A delivery is claimed soon after it
 // was stored, often with all the others of its page: with room for each of them
 // that is an update in place, which touches no index.
-var partitioned = []struct{ table, prefix, with string }{
+var Partitioned = []struct{ Table, Prefix, with string }{
 	{"events", webhook.EventPrefix, ""},
 	{"deliveries", webhook.DeliveryPrefix, " WITH (fillfactor = 50)"},
 	{"attempts", webhook.DeliveryPrefix, ""},
@@ -43,7 +43,7 @@ func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
 	if db.driver != postgresDriver {
 		return nil
 	}
-	have, err := db.tables(ctx)
+	have, err := db.Tables(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,27 +51,27 @@ func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
 	today := now.UTC().Truncate(24 * time.Hour)
 	for day := range daysAhead + 1 {
 		from := today.AddDate(0, 0, day)
-		for _, p := range partitioned {
-			name := p.table + "_" + from.Format(dayFormat)
+		for _, p := range Partitioned {
+			name := p.Table + "_" + from.Format(DayFormat)
 			if have[name] {
 				continue // without asking for the parent's lock
 			}
-			_, err := db.write.ExecContext(ctx, lockPartitions+fmt.Sprintf(
-				"CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')%s", name, p.table,
-				webhook.TimeBound(p.prefix, from), webhook.TimeBound(p.prefix, from.AddDate(0, 0, 1)), p.with))
+			_, err := db.Write.ExecContext(ctx, LockPartitions+fmt.Sprintf(
+				"CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s')%s", name, p.Table,
+				webhook.TimeBound(p.Prefix, from), webhook.TimeBound(p.Prefix, from.AddDate(0, 0, 1)), p.with))
 			if err != nil {
-				errs = append(errs, fmt.Errorf("make the partition of %s for %s: %w", p.table, from.Format(time.DateOnly), err))
+				errs = append(errs, fmt.Errorf("make the partition of %s for %s: %w", p.Table, from.Format(time.DateOnly), err))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// lockPartitions begins a transaction that makes or drops a partition, which
+// LockPartitions begins a transaction that makes or drops a partition, which
 // takes the whole table for a moment. It waits for that only briefly, since
 // everybody else waits behind it, and alone, since two processes that make the
 // same table collide even if they say IF NOT EXISTS.
-const lockPartitions = "SET LOCAL lock_timeout = '3s'; " +
+const LockPartitions = "SET LOCAL lock_timeout = '3s'; " +
 	"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "
 
 // days knows which partitions there are, so that a batch names those that its
@@ -109,10 +109,10 @@ func (d *days) forget() {
 	d.have, d.asked = nil, time.Time{}
 }
 
-// byDay calls do for each part of ids, which are sorted, with the partition of
+// ByDay calls do for each part of ids, which are sorted, with the partition of
 // table that holds it, or with the table itself where there is no such or where
 // there would be many.
-func (db *DB) byDay(ctx context.Context, q querier, table, prefix string, ids []string, do func(table string, ids []string) error) error {
+func (db *DB) ByDay(ctx context.Context, q Querier, table, prefix string, ids []string, do func(table string, ids []string) error) error {
 	type part struct {
 		table string
 		ids   []string
@@ -140,35 +140,35 @@ func (db *DB) byDay(ctx context.Context, q querier, table, prefix string, ids []
 	return nil
 }
 
-// byID appends what finds the rows of ids in table, see byDay.
-func byID(t *statement, table string, ids []string) *statement {
-	if t.arrays && !strings.Contains(table, "_") { // a whole table: of all days, only theirs
-		t.add("id >= ? AND id <= ? AND ", ids[0], ids[len(ids)-1])
+// ByID appends what finds the rows of ids in table, see byDay.
+func ByID(t *Statement, table string, ids []string) *Statement {
+	if t.Arrays && !strings.Contains(table, "_") { // a whole table: of all days, only theirs
+		t.Add("id >= ? AND id <= ? AND ", ids[0], ids[len(ids)-1])
 	}
-	return in(t, "id", ids)
+	return In(t, "id", ids)
 }
 
-// joinID is byID for a statement that joins the ids as v.column1.
-func joinID(t *statement, table string, ids []string) *statement {
-	t.add("id = v.column1")
-	if !t.arrays {
+// JoinID is byID for a statement that joins the ids as v.column1.
+func JoinID(t *Statement, table string, ids []string) *Statement {
+	t.Add("id = v.column1")
+	if !t.Arrays {
 		return t
 	}
-	return byID(t.add(" AND "), table, ids)
+	return ByID(t.Add(" AND "), table, ids)
 }
 
 // dayOf returns the partition of table that holds id.
-func (db *DB) dayOf(ctx context.Context, q querier, table, prefix, id string) (string, error) {
+func (db *DB) dayOf(ctx context.Context, q Querier, table, prefix, id string) (string, error) {
 	at := webhook.IDTime(prefix, id)
 	if db.Embedded() || at.IsZero() {
 		return table, nil
 	}
-	name := table + "_" + at.Format(dayFormat)
+	name := table + "_" + at.Format(DayFormat)
 	known, asked := db.days.knows(name)
 	if !known && !asked {
 		have := map[string]bool{}
-		err := new(statement).add("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass)").
-			query(ctx, q, func(rows row) error {
+		err := new(Statement).Add("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass)").
+			Query(ctx, q, func(rows Row) error {
 				var name string
 				err := rows.Scan(&name)
 				have[name] = true

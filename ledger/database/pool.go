@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// pool is a group of connections that certain callers share, so that however
+// Pool is a group of connections that certain callers share, so that however
 // many of them there are, they take none that others need. What its queries and
 // transactions return is classified.
-type pool struct {
+type Pool struct {
 	*sql.DB
 	driver string
 	// turn lets one transaction at a time wait for the one connection that
@@ -31,14 +31,13 @@ type pools struct {
 	pages    view // what people look at and change
 	door     view // sign-in, which anybody can reach
 	partners view // the partner API
-	lease    pool // heartbeats alone
 }
 
 // view is where a group of callers reads and writes.
-type view struct{ write, read pool }
+type view struct{ write, read Pool }
 
 func (p pools) close() error {
-	return errors.Join(p.pages.close(), p.door.close(), p.partners.close(), p.lease.Close())
+	return errors.Join(p.pages.close(), p.door.close(), p.partners.close())
 }
 
 // close closes connections twice where groups share them, which does no harm.
@@ -56,19 +55,19 @@ func (db *DB) AtDoor() *DB { return db.over(db.pools.door) }
 
 func (db *DB) over(v view) *DB {
 	same := *db
-	same.write, same.read = v.write, v.read
+	same.Write, same.Read = v.write, v.read
 	return &same
 }
 
 // unmeasured is p for who measures by itself.
-func (p pool) unmeasured() pool {
+func (p Pool) unmeasured() Pool {
 	p.took = nil
 	return p
 }
 
 // ExecContext runs a statement in a transaction of its own.
-func (p pool) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
-	err = p.inTx(ctx, func(tx querier) error {
+func (p Pool) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
+	err = p.InTx(ctx, func(tx Querier) error {
 		result, err = tx.ExecContext(ctx, query, args...)
 		return err
 	})
@@ -76,8 +75,8 @@ func (p pool) ExecContext(ctx context.Context, query string, args ...any) (resul
 }
 
 // QueryContext implements querier.
-func (p pool) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
-	defer since(p.took, time.Now())
+func (p Pool) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
+	defer Observe(p.took, time.Now())
 	r, err := p.DB.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, p.classify(err)
@@ -86,17 +85,20 @@ func (p pool) QueryContext(ctx context.Context, query string, args ...any) (rows
 }
 
 // QueryRowContext implements querier.
-func (p pool) QueryRowContext(ctx context.Context, query string, args ...any) row {
-	defer since(p.took, time.Now())
+func (p Pool) QueryRowContext(ctx context.Context, query string, args ...any) Row {
+	defer Observe(p.took, time.Now())
 	return classifiedRow{p.DB.QueryRowContext(ctx, query, args...), p}
 }
 
-func (p pool) classify(err error) error { return classify(p.driver, err) }
+// Classify marks ctx's end and other errors as those of db are, see classify.
+func (db *DB) Classify(err error) error { return classify(db.driver, err) }
+
+func (p Pool) classify(err error) error { return classify(p.driver, err) }
 
 // classifiedRows are rows whose end is classified.
 type classifiedRows struct {
 	*sql.Rows
-	pool pool
+	pool Pool
 }
 
 // Err implements rows.
@@ -105,7 +107,7 @@ func (r classifiedRows) Err() error { return r.pool.classify(r.Rows.Err()) }
 // classifiedRow is a row whose error is classified.
 type classifiedRow struct {
 	*sql.Row
-	pool pool
+	pool Pool
 }
 
 // Scan implements row.
@@ -124,14 +126,14 @@ func (t plain) QueryContext(ctx context.Context, query string, args ...any) (row
 }
 
 // QueryRowContext implements querier.
-func (t plain) QueryRowContext(ctx context.Context, query string, args ...any) row {
+func (t plain) QueryRowContext(ctx context.Context, query string, args ...any) Row {
 	return t.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// inTx runs do in one transaction, and once more on another connection if the
+// InTx runs do in one transaction, and once more on another connection if the
 // first one broke off before it can have been committed.
-func (p pool) inTx(ctx context.Context, do func(querier) error) error {
-	defer since(p.took, time.Now())
+func (p Pool) InTx(ctx context.Context, do func(Querier) error) error {
+	defer Observe(p.took, time.Now())
 	if p.turn != nil {
 		select {
 		case p.turn <- struct{}{}:
@@ -151,20 +153,21 @@ func twice(ctx context.Context, do func() (undone bool, err error)) error {
 		undone, err = do()
 	}
 	if err != nil && !undone && severed(err) && ctx.Err() == nil {
-		return inDoubt{err}
+		return InDoubt{err}
 	}
 	return err
 }
 
-// inDoubt is the error of a connection that broke off at a commit, which may
+// InDoubt is the error of a connection that broke off at a commit, which may
 // have come through.
-type inDoubt struct{ error }
+type InDoubt struct{ error }
 
-func (e inDoubt) Unwrap() error { return e.error }
+// Unwrap makes what broke the connection known to errors.Is.
+func (e InDoubt) Unwrap() error { return e.error }
 
 // once runs do in one transaction. With an error, undone reports whether
 // nothing of it can have stayed.
-func (p pool) once(ctx context.Context, do func(querier) error) (undone bool, err error) {
+func (p Pool) once(ctx context.Context, do func(Querier) error) (undone bool, err error) {
 	tx, err := p.BeginTx(ctx, nil)
 	if err != nil {
 		return true, fmt.Errorf("begin: %w", err)

@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -39,14 +39,14 @@ type heardTime struct {
 	ours   time.Time // with the monotonic reading
 }
 
-// hear remembers what the database's clock said when this machine's said ours.
-func (db *DB) hear(theirs, ours time.Time) { db.heard.Store(&heardTime{theirs, ours}) }
+// Hear remembers what the database's clock said when this machine's said ours.
+func (db *DB) Hear(theirs, ours time.Time) { db.heard.Store(&heardTime{theirs, ours}) }
 
-// byDatabase is now by the database's clock: what that said when a worker last
+// ByDatabase is now by the database's clock: what that said when a worker last
 // renewed its lease here, and the time that has really passed since. It takes no
 // round trip, and whatever is done to this machine's clock does not change it.
 // Before the first renewal it is now.
-func (db *DB) byDatabase(now time.Time) time.Time {
+func (db *DB) ByDatabase(now time.Time) time.Time {
 	if h := db.heard.Load(); h != nil {
 		return h.theirs.Add(now.Sub(h.ours))
 	}
@@ -57,9 +57,9 @@ func (db *DB) byDatabase(now time.Time) time.Time {
 func (db *DB) ClockSkew(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	var theirs int64
-	if err := db.read.QueryRowContext(ctx, "SELECT "+db.clock).Scan(&theirs); err != nil {
+	if err := db.Read.QueryRowContext(ctx, "SELECT "+db.Clock).Scan(&theirs); err != nil {
 		return 0, err
 	}
 	ours := began.Add(time.Since(began) / 2)
-	return ours.Sub(fromMicros(theirs)), nil
+	return ours.Sub(FromMicros(theirs)), nil
 }

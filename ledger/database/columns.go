@@ -1,6 +1,7 @@
-package ledger
+package database
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -8,40 +9,46 @@ import (
 	"ledgerhook/webhook"
 )
 
-// micros is how the ledger writes a time; the zero time is 0.
-func micros(t time.Time) int64 {
+// Micros is how the ledger writes a time; the zero time is 0.
+func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMicro()
 }
 
-// fromMicros is the inverse of micros.
-func fromMicros(us int64) time.Time {
+// FromMicros is the inverse of micros.
+func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
 	return time.UnixMicro(us).UTC()
 }
 
-// timeColumn scans a time; NULL and 0 are the zero time.
+// Time scans a time into t; NULL and 0 are the zero time.
+func Time(t *time.Time) sql.Scanner { return timeColumn{t} }
+
 type timeColumn struct{ t *time.Time }
 
+// Scan implements sql.Scanner.
 func (c timeColumn) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
 		*c.t = time.Time{}
 	case int64:
-		*c.t = fromMicros(v)
+		*c.t = FromMicros(v)
 	default:
 		return fmt.Errorf("a time cannot be read from %T", v)
 	}
 	return nil
 }
 
-// listColumn scans a comma-separated list of words.
+// List scans a comma-separated list of words.
+func List[T ~string](words *[]T) sql.Scanner { return listColumn[T]{words} }
+
 type listColumn[T ~string] struct{ words *[]T }
 
+// Scan implements sql.Scanner.
 func (c listColumn[T]) Scan(v any) error {
 	s, ok := v.(string)
 	if !ok {
@@ -57,8 +64,8 @@ func (c listColumn[T]) Scan(v any) error {
 	return nil
 }
 
-// joinList is how the ledger writes a list of words.
-func joinList[T ~string](words []T) string {
+// JoinList is how the ledger writes a list of words.
+func JoinList[T ~string](words []T) string {
 	var b strings.Builder
 	for i, w := range words {
 		if i > 0 {
@@ -69,9 +76,12 @@ func joinList[T ~string](words []T) string {
 	return b.String()
 }
 
-// microsColumn scans a duration.
+// Duration scans microseconds into d.
+func Duration(d *time.Duration) sql.Scanner { return microsColumn{d} }
+
 type microsColumn struct{ d *time.Duration }
 
+// Scan implements sql.Scanner.
 func (c microsColumn) Scan(v any) error {
 	us, ok := v.(int64)
 	if !ok {
@@ -81,9 +91,9 @@ func (c microsColumn) Scan(v any) error {
 	return nil
 }
 
-// before is the id that a page must stay below: its cursor, or the first id of
+// Below is the id that a page must stay below: its cursor, or the first id of
 // the time until, or one that no id reaches.
-func before(cursor string, until time.Time, prefix string) string {
+func Below(cursor string, until time.Time, prefix string) string {
 	bound := prefix + "~"
 	if !until.IsZero() {
 		bound = webhook.TimeBound(prefix, until)
@@ -94,18 +104,18 @@ func before(cursor string, until time.Time, prefix string) string {
 	return bound
 }
 
-// storable is s as both databases keep a text: valid UTF-8 without NUL.
-func storable(s string) string {
+// Text is s as both databases keep a text: valid UTF-8 without NUL.
+func Text(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
 }
 
-// bytesOrEmpty is b as a column that is never NULL keeps it.
-func bytesOrEmpty(b []byte) []byte {
+// Bytes is b as a column that is never NULL keeps it.
+func Bytes(b []byte) []byte {
 	if b == nil {
 		return []byte{}
 	}
 	return b
 }
 
-// hourMicros is an hour, by which rollups count.
-const hourMicros = 3600_000_000
+// HourMicros is an hour, by which rollups count.
+const HourMicros = 3600_000_000

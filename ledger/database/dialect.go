@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -32,14 +32,14 @@ const (
 type dialect struct {
 	driver    string
 	place     string // for messages: no password
-	forUpdate string // at the end of a SELECT that locks what it reads
-	forChange string // the same, but lets others hold on to the row as it is found
-	forStay   string // holds on to rows: forUpdate waits for it, forChange does not
-	clock     string // the database's time in microseconds, as SQL
+	ForUpdate string // at the end of a SELECT that locks what it reads
+	ForChange string // the same, but lets others hold on to the row as it is found
+	ForStay   string // holds on to rows: forUpdate waits for it, forChange does not
+	Clock     string // the database's time in microseconds, as SQL
 	prepares  bool   // PostgreSQL: the delivery path's statements, once a session
 }
 
-func (db *DB) openPostgres(o DBOptions) error {
+func (db *DB) openPostgres(o Options) error {
 	config, err := pgx.ParseConfig(o.DatabaseURL)
 	if err != nil {
 		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
@@ -55,10 +55,10 @@ func (db *DB) openPostgres(o DBOptions) error {
 	db.dialect = dialect{
 		driver:    postgresDriver,
 		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
-		forUpdate: " FOR UPDATE",
-		forChange: " FOR NO KEY UPDATE",
-		forStay:   " FOR KEY SHARE",
-		clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		ForUpdate: " FOR UPDATE",
+		ForChange: " FOR NO KEY UPDATE",
+		ForStay:   " FOR KEY SHARE",
+		Clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		prepares:  prepares,
 	}
 	db.openPools(*config)
@@ -73,19 +73,20 @@ func (db *DB) openPools(config pgx.ConnConfig) {
 	if db.prepares {
 		path = newPreparing(config, db.unlimited)
 	}
-	open := func(c driver.Connector, query string, connections int) pool {
+	open := func(c driver.Connector, query string, connections int) Pool {
 		opened := sql.OpenDB(c)
 		opened.SetMaxOpenConns(connections)
 		opened.SetMaxIdleConns(connections)
-		return pool{DB: opened, driver: postgresDriver, took: db.metrics.query(query)}
+		return Pool{DB: opened, driver: postgresDriver, took: db.metrics.query(query)}
 	}
 	both := func(query string, connections int) view {
 		p := open(sessions, query, connections)
 		return view{p, p}
 	}
-	db.write, db.read = open(path, queryBackground, pathConnections), open(sessions, queryBackground, readConnections)
+	db.Write, db.Read = open(path, queryBackground, pathConnections), open(sessions, queryBackground, readConnections)
 	db.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
-		partners: both(queryPartners, partnersConnections), lease: open(sessions, queryLease, 1)}
+		partners: both(queryPartners, partnersConnections)}
+	db.Lease = open(sessions, queryLease, 1)
 }
 
 func (db *DB) openSQLite(dir string) error {
@@ -109,7 +110,7 @@ func (db *DB) openSQLite(dir string) error {
 	db.dialect = dialect{
 		driver: sqliteDriver,
 		place:  path,
-		clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		Clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 	}
 	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	// Without an authority, since the first part of a relative path would be taken for one.
@@ -119,62 +120,63 @@ func (db *DB) openSQLite(dir string) error {
 		return err
 	}
 	write.SetMaxOpenConns(1)
-	db.write = pool{DB: write, driver: sqliteDriver, took: db.metrics.query(queryBackground)}
-	reading := func(query string, connections int) pool {
+	db.Write = Pool{DB: write, driver: sqliteDriver, took: db.metrics.query(queryBackground)}
+	reading := func(query string, connections int) Pool {
 		read, opened := sql.Open("sqlite", address+"?_pragma=query_only(1)&"+common)
 		if err = errors.Join(err, opened); opened == nil {
 			read.SetMaxOpenConns(connections)
 		}
-		return pool{DB: read, driver: sqliteDriver, took: db.metrics.query(query)}
+		return Pool{DB: read, driver: sqliteDriver, took: db.metrics.query(query)}
 	}
 	both := func(query string, connections int) view {
-		return view{pool{DB: write, driver: sqliteDriver, turn: make(chan struct{}, 1), took: db.metrics.query(query)}, reading(query, connections)}
+		return view{Pool{DB: write, driver: sqliteDriver, turn: make(chan struct{}, 1), took: db.metrics.query(query)}, reading(query, connections)}
 	}
-	db.read = reading(queryBackground, readConnections)
+	db.Read = reading(queryBackground, readConnections)
 	db.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
-		partners: both(queryPartners, partnersConnections), lease: pool{DB: write, driver: sqliteDriver, took: db.metrics.query(queryLease)}}
+		partners: both(queryPartners, partnersConnections)}
+	db.Lease = Pool{DB: write, driver: sqliteDriver, took: db.metrics.query(queryLease)}
 	return err
 }
 
-// newestEvents reads the newest event of each type, tests left out, among the
+// NewestEvents reads the newest event of each type, tests left out, among the
 // ids from … below.
-func (d dialect) newestEvents(types []webhook.Type, from, below string) *statement {
+func (d dialect) NewestEvents(types []webhook.Type, from, below string) *Statement {
 	const newest = "SELECT webhook_type, created_at FROM events WHERE webhook_type = %s AND NOT test AND id >= %s AND id < %s ORDER BY id DESC LIMIT 1"
-	t := new(statement)
-	from, below = t.arg(from), t.arg(below)
+	t := new(Statement)
+	from, below = t.Arg(from), t.Arg(below)
 	if d.driver == postgresDriver {
-		t.add("SELECT newest.* FROM ").table(len(types), func(i int) []any { return []any{string(types[i])} })
-		return t.add(", LATERAL (" + fmt.Sprintf(newest, "v.column1", from, below) + ") AS newest")
+		t.Add("SELECT newest.* FROM ").Table(len(types), func(i int) []any { return []any{string(types[i])} })
+		return t.Add(", LATERAL (" + fmt.Sprintf(newest, "v.column1", from, below) + ") AS newest")
 	}
 	for i, typ := range types {
 		if i > 0 {
-			t.add(" UNION ALL ")
+			t.Add(" UNION ALL ")
 		}
-		t.add("SELECT * FROM (" + fmt.Sprintf(newest, t.arg(string(typ)), from, below) + ")")
+		t.Add("SELECT * FROM (" + fmt.Sprintf(newest, t.Arg(string(typ)), from, below) + ")")
 	}
 	return t
 }
 
-// statement begins a statement of the delivery path, which comes again and again
+// Statement begins a statement of the delivery path, which comes again and again
 // with other rows.
-func (d dialect) statement() *statement { return &statement{arrays: d.driver == postgresDriver} }
+func (d dialect) Statement() *Statement { return &Statement{Arrays: d.driver == postgresDriver} }
 
-// inBatch runs do in one transaction of the delivery path, with its long
+// InBatch runs do in one transaction of the delivery path, with its long
 // statements.
-func (db *DB) inBatch(ctx context.Context, do func(tx querier) error) error {
+func (db *DB) InBatch(ctx context.Context, do func(tx Querier) error) error {
 	if db.driver == postgresDriver {
-		err := db.write.inPipeline(ctx, do)
+		err := db.Write.inPipeline(ctx, do)
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && stale(pg) {
 			db.days.forget()
 		}
 		return err
 	}
-	return db.write.unmeasured().inTx(ctx, func(tx querier) error { return do(db.batched(tx)) })
+	return db.Write.unmeasured().InTx(ctx, func(tx Querier) error { return do(db.Batched(tx)) })
 }
 
-// batched is tx as a batch, with its long statements, uses it.
-func (d dialect) batched(tx querier) querier {
+// Batched is tx as a batch, with its long statements, uses it.
+func (d dialect) Batched(tx Querier) Querier {
 	if d.driver == sqliteDriver {
 		return unnumbered{tx}
 	}
@@ -184,7 +186,7 @@ func (d dialect) batched(tx querier) querier {
 // unnumbered sends statements with ? for $1, $2, …: SQLite looks a numbered
 // placeholder up among all of its statement's, so that the cost of one grows
 // with the square of its values. 128 rows of 24 take 42 ms, without numbers 2 ms.
-type unnumbered struct{ tx querier }
+type unnumbered struct{ tx Querier }
 
 func (u unnumbered) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	query, args = withoutNumbers(query, args)
@@ -196,7 +198,7 @@ func (u unnumbered) QueryContext(ctx context.Context, query string, args ...any)
 	return u.tx.QueryContext(ctx, query, args...)
 }
 
-func (u unnumbered) QueryRowContext(ctx context.Context, query string, args ...any) row {
+func (u unnumbered) QueryRowContext(ctx context.Context, query string, args ...any) Row {
 	query, args = withoutNumbers(query, args)
 	return u.tx.QueryRowContext(ctx, query, args...)
 }
@@ -248,9 +250,9 @@ func lockDir(dir string) (unlock func() error, err error) {
 	}, nil
 }
 
-// retryableHere reports whether the same transaction may well succeed when it is
+// Retryable reports whether the same transaction may well succeed when it is
 // run again: a deadlock, a serialisation failure, or a lock not had in time.
-func retryableHere(err error) bool {
+func Retryable(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		switch pg.Code {
@@ -278,13 +280,13 @@ func classify(driver string, err error) error {
 		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
 	}
 	if !errors.Is(err, errRow) && !errors.Is(err, ErrPanic) && gone(driver, err) {
-		return unavailable(err)
+		return Unavailable(err)
 	}
 	return err
 }
 
-// unavailable tells the caller to come back; the cause goes to the log.
-func unavailable(err error) error {
+// Unavailable tells the caller to come back; the cause goes to the log.
+func Unavailable(err error) error {
 	return &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger cannot be reached", RetryAfter: time.Second, Err: err}
 }
 
@@ -325,8 +327,8 @@ func notText(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "22021"
 }
 
-// isUnique reports whether err is a violated unique or primary key.
-func isUnique(err error) bool {
+// IsUnique reports whether err is a violated unique or primary key.
+func IsUnique(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		return pg.Code == "23505"

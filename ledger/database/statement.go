@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -9,77 +9,78 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-// querier is a transaction or a pool.
-type querier interface {
+// Querier is a transaction or a pool.
+type Querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) row
+	QueryRowContext(ctx context.Context, query string, args ...any) Row
 }
 
-// row is what a statement found, or the present one of more.
-type row interface{ Scan(to ...any) error }
+// Row is what a statement found, or the present one of more.
+type Row interface{ Scan(to ...any) error }
 
 // rows are what a statement found, one after the other.
 type rows interface {
-	row
+	Row
 	Next() bool
 	Err() error
 	Close() error
 }
 
-// statementRows is how many rows of up to 26 values one statement takes:
+// MaxRows is how many rows of up to 26 values one statement takes:
 // SQLite has 32,766 placeholders.
-const statementRows = 1000
+const MaxRows = 1000
 
-// statement is built piece by piece; its length depends on its rows. With arrays it
+// Statement is built piece by piece; its length depends on its rows. With arrays it
 // does not: each column of the rows is one parameter, so that PostgreSQL gets the
 // same statement, and needs one plan, however many rows there are.
-type statement struct {
+type Statement struct {
 	strings.Builder
-	args   []any
-	arrays bool
+	Args   []any
+	Arrays bool
 }
 
-// arg adds a value and returns its placeholder.
-func (t *statement) arg(v any) string {
-	t.args = append(t.args, v)
-	return "$" + strconv.Itoa(len(t.args))
+// Arg adds a value and returns its placeholder.
+func (t *Statement) Arg(v any) string {
+	t.Args = append(t.Args, v)
+	return "$" + strconv.Itoa(len(t.Args))
 }
 
-// add appends query, each ? replaced by the placeholder of the next value.
-func (t *statement) add(query string, args ...any) *statement {
+// Add appends query, each ? replaced by the placeholder of the next value.
+func (t *Statement) Add(query string, args ...any) *Statement {
 	for _, v := range args {
 		before, after, _ := strings.Cut(query, "?")
 		t.WriteString(before)
-		t.WriteString(t.arg(v))
+		t.WriteString(t.Arg(v))
 		query = after
 	}
 	t.WriteString(query)
 	return t
 }
 
-// list appends ($1, $2, …).
-func list[T any](t *statement, values []T) *statement {
+// InList appends ($1, $2, …).
+func InList[T any](t *Statement, values []T) *Statement {
 	t.WriteByte('(')
 	for i, v := range values {
 		if i > 0 {
 			t.WriteString(", ")
 		}
-		t.WriteString(t.arg(v))
+		t.WriteString(t.Arg(v))
 	}
 	t.WriteByte(')')
 	return t
 }
 
-// in appends column IN ($1, $2, …).
-func in[T ~string](t *statement, column string, values []T) *statement {
-	if t.arrays {
-		return t.add(column + " = ANY(" + t.arg(words(values)) + ")")
+// In appends column IN ($1, $2, …).
+func In[T ~string](t *Statement, column string, values []T) *Statement {
+	if t.Arrays {
+		return t.Add(column + " = ANY(" + t.Arg(words(values)) + ")")
 	}
-	return list(t.add(column+" IN "), values)
+	return InList(t.Add(column+" IN "), values)
 }
 
 // words returns values as the driver takes them.
@@ -91,40 +92,40 @@ func words[T ~string](values []T) []string {
 	return plain
 }
 
-// values appends VALUES ($1, $2), ($3, $4), … or what stands for the same:
+// Values appends VALUES ($1, $2), ($3, $4), … or what stands for the same:
 // row i holds what row(i) returns.
-func (t *statement) values(n int, row func(i int) []any) *statement {
-	if t.arrays && n == 1 {
+func (t *Statement) Values(n int, row func(i int) []any) *Statement {
+	if t.Arrays && n == 1 {
 		return t.alone(row(0))
 	}
-	if t.arrays {
+	if t.Arrays {
 		t.WriteString("SELECT * FROM ")
 		t.unnest(n, row)
 		return t
 	}
 	t.WriteString("VALUES ")
-	return t.rows(n, row)
+	return t.Rows(n, row)
 }
 
-// rows appends ($1, $2), ($3, $4), …
-func (t *statement) rows(n int, row func(i int) []any) *statement {
+// Rows appends ($1, $2), ($3, $4), …
+func (t *Statement) Rows(n int, row func(i int) []any) *Statement {
 	for i := range n {
 		if i > 0 {
 			t.WriteString(", ")
 		}
-		list(t, row(i))
+		InList(t, row(i))
 	}
 	return t
 }
 
-// table appends a table of rows called v whose columns are called column1,
+// Table appends a table of rows called v whose columns are called column1,
 // column2, … on both databases.
-func (t *statement) table(n int, row func(i int) []any) *statement {
-	if t.arrays && n == 1 {
+func (t *Statement) Table(n int, row func(i int) []any) *Statement {
+	if t.Arrays && n == 1 {
 		t.WriteByte('(')
-		return t.alone(row(0)).add(") AS v")
+		return t.alone(row(0)).Add(") AS v")
 	}
-	if t.arrays {
+	if t.Arrays {
 		columns := t.unnest(n, row)
 		t.WriteString(" AS v (")
 		for i := range columns {
@@ -143,23 +144,23 @@ func (t *statement) table(n int, row func(i int) []any) *statement {
 		if i > 0 {
 			t.WriteString(", ")
 		}
-		t.WriteString("CAST(" + t.arg(v) + " AS " + sqlType(v) + ")")
+		t.WriteString("CAST(" + t.Arg(v) + " AS " + sqlType(v) + ")")
 	}
 	t.WriteByte(')')
 	if n > 1 {
 		t.WriteString(", ")
-		t.rows(n-1, func(i int) []any { return row(i + 1) })
+		t.Rows(n-1, func(i int) []any { return row(i + 1) })
 	}
-	return t.add(") AS v")
+	return t.Add(") AS v")
 }
 
 // alone appends VALUES ($1, $2, …), typed: for each array of an unnest
 // PostgreSQL fills a store of its own, which for one row of 34 columns takes far
 // longer than to do what the row is for.
-func (t *statement) alone(row []any) *statement {
+func (t *Statement) alone(row []any) *Statement {
 	for i, v := range row {
 		t.WriteString(map[bool]string{true: "VALUES (", false: ", "}[i == 0])
-		parameter, typ := t.arg(v), "bigint"
+		parameter, typ := t.Arg(v), "bigint"
 		switch v.(type) {
 		case string:
 			typ = "text"
@@ -170,12 +171,12 @@ func (t *statement) alone(row []any) *statement {
 		}
 		t.WriteString(parameter + "::" + typ)
 	}
-	return t.add(")")
+	return t.Add(")")
 }
 
 // unnest appends unnest($1, $2, …), an array for each column, and returns how
 // many there are.
-func (t *statement) unnest(n int, row func(i int) []any) int {
+func (t *Statement) unnest(n int, row func(i int) []any) int {
 	table := make([][]any, n)
 	for i := range table {
 		table[i] = row(i)
@@ -192,14 +193,14 @@ func (t *statement) unnest(n int, row func(i int) []any) int {
 }
 
 // column adds the values of column c as one and returns its placeholder.
-func (t *statement) column(table [][]any, c int) string {
+func (t *Statement) column(table [][]any, c int) string {
 	switch table[0][c].(type) {
 	case string:
-		return t.arg(columnOf[string](table, c)) + "::text[]"
+		return t.Arg(columnOf[string](table, c)) + "::text[]"
 	case bool:
-		return t.arg(columnOf[bool](table, c)) + "::boolean[]"
+		return t.Arg(columnOf[bool](table, c)) + "::boolean[]"
 	case []byte:
-		return t.arg(columnOf[[]byte](table, c)) + "::bytea[]"
+		return t.Arg(columnOf[[]byte](table, c)) + "::bytea[]"
 	}
 	numbers := make([]*int64, len(table))
 	for i, row := range table {
@@ -214,7 +215,7 @@ func (t *statement) column(table [][]any, c int) string {
 			panic(fmt.Sprintf("a column of %T has no array", v))
 		}
 	}
-	return t.arg(numbers) + "::bigint[]"
+	return t.Arg(numbers) + "::bigint[]"
 }
 
 func columnOf[T any](table [][]any, c int) []T {
@@ -237,18 +238,19 @@ func sqlType(v any) string {
 }
 
 // prepare has q learn t if it can.
-func (t *statement) prepare(ctx context.Context, q querier) error {
+func (t *Statement) prepare(ctx context.Context, q Querier) error {
 	if p, ok := q.(*pipeline); ok {
 		return p.prepare(ctx, t)
 	}
 	return nil
 }
 
-func (t *statement) exec(ctx context.Context, q querier) (int64, error) {
+// Exec runs t and returns how many rows it changed.
+func (t *Statement) Exec(ctx context.Context, q Querier) (int64, error) {
 	if err := t.prepare(ctx, q); err != nil {
 		return 0, err
 	}
-	result, err := q.ExecContext(ctx, t.String(), t.args...)
+	result, err := q.ExecContext(ctx, t.String(), t.Args...)
 	if err != nil {
 		return 0, err
 	}
@@ -258,12 +260,12 @@ func (t *statement) exec(ctx context.Context, q querier) (int64, error) {
 // errRow marks a row that does not hold what it should: the database is there.
 var errRow = errors.New("a row of the ledger cannot be read")
 
-// query runs t and calls scan for every row.
-func (t *statement) query(ctx context.Context, q querier, scan func(row) error) error {
+// Query runs t and calls scan for every row.
+func (t *Statement) Query(ctx context.Context, q Querier, scan func(Row) error) error {
 	if err := t.prepare(ctx, q); err != nil {
 		return err
 	}
-	rows, err := q.QueryContext(ctx, t.String(), t.args...)
+	rows, err := q.QueryContext(ctx, t.String(), t.Args...)
 	if err != nil {
 		return err
 	}
@@ -271,9 +273,9 @@ func (t *statement) query(ctx context.Context, q querier, scan func(row) error) 
 	return each(rows, scan)
 }
 
-// collect runs t and reads what each row holds into the fields of a T.
-func collect[T any](ctx context.Context, q querier, t *statement, fields func(*T) []any) (found []T, err error) {
-	err = t.query(ctx, q, func(r row) error {
+// Collect runs t and reads what each row holds into the fields of a T.
+func Collect[T any](ctx context.Context, q Querier, t *Statement, fields func(*T) []any) (found []T, err error) {
+	err = t.Query(ctx, q, func(r Row) error {
 		var v T
 		err := r.Scan(fields(&v)...)
 		found = append(found, v)
@@ -282,15 +284,15 @@ func collect[T any](ctx context.Context, q querier, t *statement, fields func(*T
 	return found, err
 }
 
-// column is the only field of a row.
-func column[T any](v *T) []any { return []any{v} }
+// One is the only field of a row.
+func One[T any](v *T) []any { return []any{v} }
 
 // each calls scan for every row of found.
 func each(found interface {
-	row
+	Row
 	Next() bool
 	Err() error
-}, scan func(row) error) error {
+}, scan func(Row) error) error {
 	for found.Next() {
 		if err := scan(found); err != nil {
 			return fmt.Errorf("%w: %w", errRow, err)
@@ -299,24 +301,24 @@ func each(found interface {
 	return found.Err()
 }
 
-// since adds a lower bound of ids by time.
-func (t *statement) since(column, prefix string, at time.Time) {
+// Since adds a lower bound of ids by time.
+func (t *Statement) Since(column, prefix string, at time.Time) {
 	if !at.IsZero() {
-		t.add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at))
+		t.Add(" AND "+column+" >= ?", webhook.TimeBound(prefix, at))
 	}
 }
 
-// equal adds a condition unless value is empty.
-func (t *statement) equal(column, value string) {
+// Equal adds a condition unless value is empty.
+func (t *Statement) Equal(column, value string) {
 	if value != "" {
-		t.add(" AND "+column+" = ?", value)
+		t.Add(" AND "+column+" = ?", value)
 	}
 }
 
-// within adds the condition that column, a partner's code, is in scope.
-func (t *statement) within(s Scope, column string) *statement {
+// Within adds the condition that column, a partner's code, is in scope.
+func (t *Statement) Within(s partners.Scope, column string) *Statement {
 	if s.All() {
 		return t
 	}
-	return t.add(" AND "+column+" = ? AND "+column+" <> ''", s.Partner())
+	return t.Add(" AND "+column+" = ? AND "+column+" <> ''", s.Partner())
 }

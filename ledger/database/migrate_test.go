@@ -1,12 +1,10 @@
-package ledger_test
+package database_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -63,10 +62,10 @@ func TestBothDatabasesHaveTheSameSchema(t *testing.T) {
 	var schemas [2]map[string]bool
 	for i, driver := range ledgertest.Drivers {
 		b := ledgertest.New(t, driver)
-		var found []ledger.Migration
+		var found []database.Migration
 		closed(t, b, func() {
 			var err error
-			if found, err = ledger.Migrations(t.Context(), b.At); err != nil || len(found) == 0 {
+			if found, err = database.Migrations(t.Context(), b.At); err != nil || len(found) == 0 {
 				t.Fatalf("steps %v (%v)", found, err)
 			}
 		})
@@ -106,7 +105,7 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 			o := ledgertest.Options(t, driver)
 			wantBlank := func(want bool) {
 				t.Helper()
-				blank, err := ledger.Blank(t.Context(), o)
+				blank, err := database.Blank(t.Context(), o)
 				same(t, "blank", []any{blank, err}, []any{want, error(nil)})
 			}
 			wantBlank(true)
@@ -121,14 +120,14 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 				}
 				return applied
 			}
-			steps, err := ledger.Migrations(t.Context(), o)
+			steps, err := database.Migrations(t.Context(), o)
 			if err != nil || !steps[0].AppliedAt.IsZero() {
 				t.Errorf("steps before the first %v (%v)", steps, err)
 			}
 			same(t, "steps applied", up(), len(steps))
 			same(t, "steps applied again", up(), 0)
 			wantBlank(false)
-			if err := ledger.MigrateDown(t.Context(), o, 0); err != nil {
+			if err := database.MigrateDown(t.Context(), o, 0); err != nil {
 				t.Fatal(err)
 			}
 			wantBlank(true) // all but the record of migrations is gone
@@ -147,20 +146,6 @@ func TestTheSchemaGoesUpAndDownAndUpAgain(t *testing.T) {
 	}
 }
 
-func openRaw(t *testing.T, o ledger.DBOptions) *sql.DB {
-	t.Helper()
-	driver, address := "pgx", o.DatabaseURL
-	if address == "" {
-		driver, address = "sqlite", filepath.Join(o.DataDir, "ledger.db")
-	}
-	db, err := sql.Open(driver, address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 // An older program knew one old key, the newest.
 func TestAnOldKeyOutlivesTheChangeOfItsTable(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
@@ -175,7 +160,7 @@ func TestAnOldKeyOutlivesTheChangeOfItsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		closed(t, b, func() {
-			if err := ledger.MigrateDown(t.Context(), b.At, 12); err != nil {
+			if err := database.MigrateDown(t.Context(), b.At, 12); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
@@ -199,7 +184,7 @@ func TestAForeignDatabaseIsRefusedAndLeftAlone(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			o := ledgertest.Options(t, driver)
-			db := openRaw(t, o)
+			db := ledgertest.OpenRaw(t, o)
 			if _, err := db.ExecContext(t.Context(), "CREATE TABLE invoices (id INTEGER)"); err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +210,7 @@ func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
 		change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, $1)", true)
 		closed(t, b, func() {
-			steps, err := ledger.Migrations(t.Context(), b.At)
+			steps, err := database.Migrations(t.Context(), b.At)
 			if newest := steps[len(steps)-1]; err != nil || newest.Version != 99999 || newest.Name != "" || newest.AppliedAt.IsZero() {
 				t.Errorf("the status of a newer schema ends with %+v, %v", newest, err)
 			}
@@ -244,10 +229,10 @@ func TestADataDirectoryHasOneProcessAtATime(t *testing.T) {
 	b := ledgertest.New(t, "sqlite")
 	for range 2 {
 		_, err := ledgertest.Open(t.Context(), b.At, b.Options)
-		if !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d:", os.Getpid())) {
+		if !errors.Is(err, database.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d:", os.Getpid())) {
 			t.Errorf("a second holder: %v", err)
 		}
-		if _, err := ledger.Migrate(t.Context(), b.At); !errors.Is(err, ledger.ErrInUse) {
+		if _, err := ledger.Migrate(t.Context(), b.At); !errors.Is(err, database.ErrInUse) {
 			t.Errorf("a migration beside it: %v", err)
 		}
 	}
@@ -258,12 +243,12 @@ func TestADataDirectoryHasOneProcessAtATime(t *testing.T) {
 }
 
 func TestADatabaseThatCannotBeReachedIsUnavailable(t *testing.T) {
-	_, err := ledgertest.Open(t.Context(), ledger.DBOptions{DatabaseURL: "postgres://nobody:hidden@127.0.0.1:1/none"}, ledger.Options{})
+	_, err := ledgertest.Open(t.Context(), database.Options{DatabaseURL: "postgres://nobody:hidden@127.0.0.1:1/none"}, ledger.Options{})
 	wantKind(t, err, webhook.KindUnavailable)
 	if err != nil && strings.Contains(err.Error(), "hidden") {
 		t.Errorf("the error holds the password: %v", err)
 	}
-	_, err = ledgertest.Open(t.Context(), ledger.DBOptions{DatabaseURL: "postgres://nobody:hidden@host:port/none"}, ledger.Options{})
+	_, err = ledgertest.Open(t.Context(), database.Options{DatabaseURL: "postgres://nobody:hidden@host:port/none"}, ledger.Options{})
 	if err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("an address that is none: %v", err)
 	}
@@ -274,10 +259,10 @@ func TestADatabaseThatCannotBeReachedIsUnavailable(t *testing.T) {
 func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
 	t.Parallel()
 	o := ledgertest.Options(t, "postgres")
-	raw := openRaw(t, o)
+	raw := ledgertest.OpenRaw(t, o)
 	var starting sync.WaitGroup
 	start := func() {
-		blank, err := ledger.Blank(t.Context(), o)
+		blank, err := database.Blank(t.Context(), o)
 		if err == nil && blank {
 			_, err = ledger.Migrate(t.Context(), o)
 		}
@@ -309,14 +294,14 @@ func TestNobodyMeetsAHalfMigratedDatabase(t *testing.T) {
 func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 	t.Parallel()
 	held := ledgertest.Options(t, "postgres")
-	tx, err := openRaw(t, held).BeginTx(t.Context(), nil)
+	tx, err := ledgertest.OpenRaw(t, held).BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.ExecContext(t.Context(), "CREATE TABLE partners ()"); err != nil {
 		t.Fatal(err)
 	}
-	asRole(t, &held, "lock_timeout = '1ms'")
+	ledgertest.AsRole(t, &held, "lock_timeout = '1ms'")
 	t.Cleanup(func() { _ = tx.Rollback() }) // if it fails, before the role goes
 	migrated := make(chan error, 1)
 	go func() {
@@ -364,14 +349,14 @@ func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {
 func TestToListTheStepsMakesNoEmbeddedDatabase(t *testing.T) {
 	o := ledgertest.Options(t, "sqlite")
 	o.DataDir += "/not-there-yet"
-	before, err := ledger.Migrations(t.Context(), o)
+	before, err := database.Migrations(t.Context(), o)
 	if _, there := os.Stat(o.DataDir); !errors.Is(there, fs.ErrNotExist) || err != nil {
 		t.Fatalf("%v, %v", there, err)
 	}
 	if _, err := ledger.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	after, err := ledger.Migrations(t.Context(), o)
+	after, err := database.Migrations(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +374,7 @@ func TestToListTheStepsMakesNoEmbeddedDatabase(t *testing.T) {
 func TestTheStepsAreListedBesideAServer(t *testing.T) {
 	t.Parallel()
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		steps, err := ledger.Migrations(t.Context(), b.At)
+		steps, err := database.Migrations(t.Context(), b.At)
 		if err != nil || len(steps) == 0 || steps[len(steps)-1].AppliedAt.IsZero() {
 			t.Errorf("%+v, %v", steps, err)
 		}

@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 // this check is committed. The error says what is wrong, without a secret, and
 // is Unavailable.
 func (db *DB) Ready(ctx context.Context, mark string) error {
-	_, err := db.write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+	_, err := db.Write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 		"ready/"+mark, []byte(time.Now().UTC().Format(time.RFC3339)))
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return unavailable(fmt.Errorf("write to the ledger at %s: %w", db.place, explain(err)))
+	return Unavailable(fmt.Errorf("write to the ledger at %s: %w", db.place, explain(err)))
 }
 
 // explain says of what an operator can mend what it comes from.

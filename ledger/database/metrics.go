@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"database/sql"
@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// DBMetrics are how long statements take and what connections do. A nil
+// Metrics are how long statements take and what connections do. A nil
 // *DBMetrics counts nothing.
-type DBMetrics struct {
+type Metrics struct {
 	queries     *prometheus.HistogramVec
 	connections *prometheus.Desc
 	pools       []namedPool
@@ -24,10 +24,10 @@ type namedPool struct {
 // Who asks the ledger, and which connections it takes. The writers of the
 // delivery path ask for a whole batch.
 const (
-	queryEvents     = "events"  // the writer of events, orders and what people change
-	queryClaims     = "claims"  // the writer of claims
-	queryRecords    = "records" // the writer of attempts
-	queryWriter     = "writer"  // SQLite: the one writer of all that
+	QueryEvents     = "events"  // the writer of events, orders and what people change
+	QueryClaims     = "claims"  // the writer of claims
+	QueryRecords    = "records" // the writer of attempts
+	QueryWriter     = "writer"  // SQLite: the one writer of all that
 	queryBackground = "background"
 	queryPages      = "pages"
 	queryDoor       = "sign_in"
@@ -37,9 +37,9 @@ const (
 	poolDelivery = "delivery" // of the writers
 )
 
-// NewDBMetrics registers the metrics of one ledger with reg.
-func NewDBMetrics(reg prometheus.Registerer) *DBMetrics {
-	m := &DBMetrics{
+// NewMetrics registers the metrics of one ledger with reg.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
 		queries: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_ledger_query_duration_seconds",
 			Help: "How long the database took, by who asked: events, claims or records is a whole transaction of the delivery path " +
 				"(on SQLite writer is all three); background, pages, sign_in, partners and lease are single statements and small transactions, " +
@@ -50,17 +50,17 @@ func NewDBMetrics(reg prometheus.Registerer) *DBMetrics {
 			"Connections to the database by what they are for: in_use, idle, or unopened, which may still be opened.", []string{"pool", "state"}, nil),
 	}
 	reg.MustRegister(m.queries, m)
-	for _, query := range []string{queryEvents, queryClaims, queryRecords, queryWriter, queryBackground, queryPages, queryDoor, queryPartners, queryLease} {
+	for _, query := range []string{QueryEvents, QueryClaims, QueryRecords, QueryWriter, queryBackground, queryPages, queryDoor, queryPartners, queryLease} {
 		m.queries.WithLabelValues(query)
 	}
 	return m
 }
 
 // Describe implements prometheus.Collector for the connections.
-func (m *DBMetrics) Describe(to chan<- *prometheus.Desc) { to <- m.connections }
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) { to <- m.connections }
 
 // Collect implements prometheus.Collector for the connections.
-func (m *DBMetrics) Collect(to chan<- prometheus.Metric) {
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, p := range m.pools {
 		stats := p.db.Stats()
 		for state, n := range map[string]int{"in_use": stats.InUse, "idle": stats.Idle, "unopened": stats.MaxOpenConnections - stats.OpenConnections} {
@@ -70,31 +70,31 @@ func (m *DBMetrics) Collect(to chan<- prometheus.Metric) {
 }
 
 // query is what the times of one kind of query are given to; nil: nobody.
-func (m *DBMetrics) query(kind string) prometheus.Observer {
+func (m *Metrics) query(kind string) prometheus.Observer {
 	if m == nil {
 		return nil
 	}
 	return m.queries.WithLabelValues(kind)
 }
 
-// took is what the times of one kind of query are given to; nil: nobody.
-func (db *DB) took(kind string) prometheus.Observer { return db.metrics.query(kind) }
+// Took is what the times of one kind of query are given to; nil: nobody.
+func (db *DB) Took(kind string) prometheus.Observer { return db.metrics.query(kind) }
 
-// since gives the time since began to what a query function returned.
-func since(to prometheus.Observer, began time.Time) {
+// Observe gives the time since began to what a query function returned.
+func Observe(to prometheus.Observer, began time.Time) {
 	if to != nil {
 		to.Observe(time.Since(began).Seconds())
 	}
 }
 
 // watch has the connections of the ledger counted, once it is open.
-func (m *DBMetrics) watch(db *DB) {
+func (m *Metrics) watch(db *DB) {
 	if m == nil {
 		return
 	}
-	m.pools = []namedPool{{poolDelivery, db.write.DB}, {queryBackground, db.read.DB}, {queryPages, db.pools.pages.read.DB},
+	m.pools = []namedPool{{poolDelivery, db.Write.DB}, {queryBackground, db.Read.DB}, {queryPages, db.pools.pages.read.DB},
 		{queryDoor, db.pools.door.read.DB}, {queryPartners, db.pools.partners.read.DB}}
-	if db.pools.lease.DB != db.write.DB { // on SQLite they are the same
-		m.pools = append(m.pools, namedPool{queryLease, db.pools.lease.DB})
+	if db.Lease.DB != db.Write.DB { // on SQLite they are the same
+		m.pools = append(m.pools, namedPool{queryLease, db.Lease.DB})
 	}
 }

@@ -1,4 +1,9 @@
-package ledger
+// Package database opens the ledger's database and carries statements to it,
+// PostgreSQL or SQLite.
+//
+// One SQL text serves both; what differs stands in dialect.go and lanes.go. It
+// knows the schema and its migrations, but not what the rows are for.
+package database
 
 import (
 	"context"
@@ -15,22 +20,23 @@ import (
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	dialect
-	write  pool // SQLite: one connection, immediate transactions
-	read   pool // another one: no writer waits for readers
+	Write  Pool // SQLite: one connection, immediate transactions
+	Read   Pool // another one: no writer waits for readers
+	Lease  Pool // heartbeats alone
 	pools  pools
-	log    *slog.Logger
+	Log    *slog.Logger
 	unlock func() error
 
 	unlimited bool // transactions last as long as they take
-	metrics   *DBMetrics
+	metrics   *Metrics
 
 	horizon *horizon
 	days    *days
 	heard   *atomic.Pointer[heardTime] // the database's clock, when a lease was renewed
 }
 
-// DBOptions say where the database is.
-type DBOptions struct {
+// Options say where the database is.
+type Options struct {
 	DatabaseURL string // postgres://…; empty: SQLite
 	DataDir     string // SQLite: the folder of the database file
 	// Dial changes how PostgreSQL is reached, given the way of nil: over TCP, a
@@ -39,14 +45,14 @@ type DBOptions struct {
 	// Tracer is told of every statement that PostgreSQL gets; nil: nobody is.
 	Tracer  pgx.QueryTracer
 	Log     *slog.Logger
-	Metrics *DBMetrics // nil: nothing is measured
+	Metrics *Metrics // nil: nothing is measured
 
 	unlimited bool // see session.go
 }
 
-// OpenDB connects to the database and checks that its schema is this
+// Open connects to the database and checks that its schema is this
 // program's. It changes nothing; see Migrate.
-func OpenDB(ctx context.Context, o DBOptions) (*DB, error) {
+func Open(ctx context.Context, o Options) (*DB, error) {
 	db, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
@@ -59,10 +65,10 @@ func OpenDB(ctx context.Context, o DBOptions) (*DB, error) {
 }
 
 // connect opens the database without looking at what it holds.
-func connect(ctx context.Context, o DBOptions) (*DB, error) {
-	db := &DB{log: o.Log, horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, metrics: o.Metrics, unlock: func() error { return nil }}
-	if db.log == nil {
-		db.log = slog.New(slog.DiscardHandler)
+func connect(ctx context.Context, o Options) (*DB, error) {
+	db := &DB{Log: o.Log, horizon: &horizon{}, days: &days{}, heard: new(atomic.Pointer[heardTime]), unlimited: o.unlimited, metrics: o.Metrics, unlock: func() error { return nil }}
+	if db.Log == nil {
+		db.Log = slog.New(slog.DiscardHandler)
 	}
 	var err error
 	if o.DatabaseURL == "" {
@@ -81,15 +87,15 @@ func connect(ctx context.Context, o DBOptions) (*DB, error) {
 
 // Close closes the connections.
 func (db *DB) Close() error {
-	return errors.Join(view{db.write, db.read}.close(), db.pools.close(), db.unlock())
+	return errors.Join(view{db.Write, db.Read}.close(), db.pools.close(), db.Lease.Close(), db.unlock())
 }
 
 // Ping reports whether the database answers, as an Unavailable error if not.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := db.write.PingContext(ctx); err != nil {
-		return unavailable(fmt.Errorf("reach the ledger at %s: %w", db.place, err))
+	if err := db.Write.PingContext(ctx); err != nil {
+		return Unavailable(fmt.Errorf("reach the ledger at %s: %w", db.place, err))
 	}
 	return nil
 }
@@ -97,7 +103,7 @@ func (db *DB) Ping(ctx context.Context) error {
 // Embedded reports whether the database belongs to this process alone.
 func (db *DB) Embedded() bool { return db.driver == sqliteDriver }
 
-// inTx runs do in one transaction.
-func (db *DB) inTx(ctx context.Context, do func(querier) error) error {
-	return db.write.inTx(ctx, do)
+// InTx runs do in one transaction.
+func (db *DB) InTx(ctx context.Context, do func(Querier) error) error {
+	return db.Write.InTx(ctx, do)
 }

@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (db *DB) Upkeep(ctx context.Context) (u Upkeep, err error) {
 		return u, nil
 	}
 	var open int64
-	if err := db.read.QueryRowContext(ctx, `SELECT CAST(EXTRACT(EPOCH FROM COALESCE(clock_timestamp() - MIN(began), INTERVAL '0')) * 1000000 AS BIGINT) FROM (
+	if err := db.Read.QueryRowContext(ctx, `SELECT CAST(EXTRACT(EPOCH FROM COALESCE(clock_timestamp() - MIN(began), INTERVAL '0')) * 1000000 AS BIGINT) FROM (
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type NOT LIKE 'autovacuum%'
 		UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) AS transactions`).Scan(&open); err != nil {
 		return u, err
@@ -42,11 +42,11 @@ func (db *DB) Upkeep(ctx context.Context) (u Upkeep, err error) {
 	for _, table := range hot {
 		names := []string{table}
 		if table == "deliveries" {
-			names = []string{table + now.Format("_"+dayFormat), table + now.AddDate(0, 0, -1).Format("_"+dayFormat)}
+			names = []string{table + now.Format("_"+DayFormat), table + now.AddDate(0, 0, -1).Format("_"+DayFormat)}
 		}
 		var live, dead int64
-		t := list(new(statement).add("SELECT COALESCE(SUM(n_live_tup), 0), COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN "), names)
-		if err := t.query(ctx, db.read, func(r row) error { return r.Scan(&live, &dead) }); err != nil {
+		t := InList(new(Statement).Add("SELECT COALESCE(SUM(n_live_tup), 0), COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN "), names)
+		if err := t.Query(ctx, db.Read, func(r Row) error { return r.Scan(&live, &dead) }); err != nil {
 			return u, err
 		}
 		u.DeadRows[table] = 0

@@ -1,4 +1,4 @@
-package ledger_test
+package database_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package ledger
+package database
 
 import (
 	"context"
@@ -31,11 +31,11 @@ type Migration struct {
 	AppliedAt time.Time // zero: pending
 }
 
-// MigrateDB brings the database up to this program's schema, does what is then
+// Migrate brings the database up to this program's schema, does what is then
 // left to do, and returns how many steps that took. It refuses a database that
 // holds something else or that a newer program has migrated, and writes nothing
 // then.
-func MigrateDB(ctx context.Context, o DBOptions, then func(*DB) error) (applied int, err error) {
+func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int, err error) {
 	err = withProvider(ctx, o, func(db *DB, p *goose.Provider) error {
 		if err := db.checkOurs(ctx); err != nil {
 			return err
@@ -59,7 +59,7 @@ func MigrateDB(ctx context.Context, o DBOptions, then func(*DB) error) (applied 
 // Migrations lists the steps of the schema and when the database had each. It
 // changes nothing: an embedded database that is not there yet is not made, and
 // one that a server holds is only read.
-func Migrations(ctx context.Context, o DBOptions) (steps []Migration, err error) {
+func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
 	if o.DatabaseURL == "" {
 		return sqliteSteps(ctx, filepath.Join(o.DataDir, "ledger.db"))
 	}
@@ -80,7 +80,7 @@ func sqliteSteps(ctx context.Context, path string) (steps []Migration, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	of := &DB{dialect: dialect{driver: sqliteDriver, place: path}, read: pool{DB: db, driver: sqliteDriver}}
+	of := &DB{dialect: dialect{driver: sqliteDriver, place: path}, Read: Pool{DB: db, driver: sqliteDriver}}
 	return of.steps(ctx)
 }
 
@@ -118,7 +118,7 @@ func pendingSteps(dir string) (steps []Migration, err error) {
 	return steps, nil
 }
 
-func withProvider(ctx context.Context, o DBOptions, do func(*DB, *goose.Provider) error) (err error) {
+func withProvider(ctx context.Context, o Options, do func(*DB, *goose.Provider) error) (err error) {
 	o.unlimited = true
 	db, err := connect(ctx, o)
 	if err != nil {
@@ -142,13 +142,13 @@ func (db *DB) provider(ctx context.Context) (*goose.Provider, error) {
 		return nil, err
 	}
 	options := []goose.ProviderOption{
-		goose.WithTableName(migrationsTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.log),
+		goose.WithTableName(migrationsTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.Log),
 	}
 	name := goose.DialectSQLite3
 	if db.driver == postgresDriver {
 		name = goose.DialectPostgres
 		var id int64
-		if err := db.read.QueryRowContext(ctx, "SELECT "+migrationLock).Scan(&id); err != nil {
+		if err := db.Read.QueryRowContext(ctx, "SELECT "+migrationLock).Scan(&id); err != nil {
 			return nil, err
 		}
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(id), lock.WithLockTimeout(1, 300)) // asks every second, not every five
@@ -157,7 +157,7 @@ func (db *DB) provider(ctx context.Context) (*goose.Provider, error) {
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(name, db.write.DB, dir, options...)
+	return goose.NewProvider(name, db.Write.DB, dir, options...)
 }
 
 // checkSchema returns a one-line error unless the schema is exactly this program's.
@@ -185,15 +185,15 @@ func (db *DB) checkSchema(ctx context.Context) error {
 // Blank reports whether the database holds nothing, or nothing but an empty
 // record of migrations, which a migration makes before it takes its lock. While
 // another process migrates the database, Blank waits for the end of that.
-func Blank(ctx context.Context, o DBOptions) (blank bool, err error) {
+func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	err = withProvider(ctx, o, func(db *DB, _ *goose.Provider) error {
-		return db.inTx(ctx, func(tx querier) error {
+		return db.InTx(ctx, func(tx Querier) error {
 			if db.driver == postgresDriver { // a migration holds this lock, but not the shared one
 				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared("+migrationLock+")"); err != nil {
 					return err
 				}
 			}
-			tables, err := db.tables(ctx)
+			tables, err := db.Tables(ctx)
 			delete(tables, migrationsTable) // never alone once a step was taken
 			blank = len(tables) == 0
 			return err
@@ -219,20 +219,21 @@ func (db *DB) checkNotNewer(ctx context.Context, p *goose.Provider) error {
 
 // checkOurs refuses a database that holds tables but not our record of migrations.
 func (db *DB) checkOurs(ctx context.Context) error {
-	tables, err := db.tables(ctx)
+	tables, err := db.Tables(ctx)
 	if err != nil || len(tables) == 0 || tables[migrationsTable] {
 		return err
 	}
 	return fmt.Errorf("the database %s holds tables that are not Ledgerhook's: give it an empty one", db.place)
 }
 
-func (db *DB) tables(ctx context.Context) (map[string]bool, error) {
+// Tables are those of the schema.
+func (db *DB) Tables(ctx context.Context) (map[string]bool, error) {
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 	if db.driver == postgresDriver {
 		query = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')"
 	}
 	tables := map[string]bool{}
-	err := new(statement).add(query).query(ctx, db.read, func(rows row) error {
+	err := new(Statement).Add(query).Query(ctx, db.Read, func(rows Row) error {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return err
@@ -245,12 +246,12 @@ func (db *DB) tables(ctx context.Context) (map[string]bool, error) {
 
 // migrated returns the versions that the database has had.
 func (db *DB) migrated(ctx context.Context) (map[int64]time.Time, error) {
-	tables, err := db.tables(ctx)
+	tables, err := db.Tables(ctx)
 	if err != nil || !tables[migrationsTable] {
 		return nil, err
 	}
 	versions := map[int64]time.Time{}
-	err = new(statement).add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").query(ctx, db.read, func(rows row) error {
+	err = new(Statement).Add("SELECT version_id, tstamp FROM "+migrationsTable+" WHERE version_id > 0").Query(ctx, db.Read, func(rows Row) error {
 		var version int64
 		var at time.Time
 		if err := rows.Scan(&version, &at); err != nil {
