@@ -316,7 +316,8 @@ func (a *App) internalAPI() http.Handler {
 // serveOn serves mux until its server is closed.
 func (a *App) serveOn(name string, listener net.Listener, mux *http.ServeMux) *http.Server {
 	surface := web.Surface{Name: name, Log: a.log, Metrics: a.webMetrics}
-	server := web.NewServer(web.Observe(a.log, a.webMetrics, web.Trace(a.tracer, name == "internal", surface.Mux(mux))), a.log)
+	server := web.NewServer(web.Proxies(a.config.TrustedProxies).Handle(
+		web.Observe(a.log, a.webMetrics, web.Trace(a.tracer, name == "internal", surface.Mux(mux)))), a.log)
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("serve the %s listener: %w", name, err))

@@ -40,6 +40,8 @@ type Config struct {
 	Listen         string `env:"LISTEN" key:"listen" envDefault:"127.0.0.1:8080" want:"host:port" about:"address of the public listener"`
 	InternalListen string `env:"INTERNAL_LISTEN" key:"internalListen" envDefault:"127.0.0.1:8081" want:"host:port, another than the public listener's" about:"address of the internal listener: internal API, operators' pages, metrics, health"`
 
+	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" key:"trustedProxies" want:"a list of networks such as 10.0.0.0/8,fd00::/8" about:"networks of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded are believed; empty: nobody's"`
+
 	DataDir     string `env:"DATA_DIR" key:"dataDir" envDefault:"./data" want:"a directory" about:"directory of the embedded stores and of generated secrets"`
 	DatabaseURL string `env:"DATABASE_URL" key:"databaseUrl" secret:"url" want:"empty or a postgres:// URL" about:"PostgreSQL; empty: SQLite in the data directory"`
 	RedisURL    string `env:"REDIS_URL" key:"redisUrl" secret:"url" want:"empty or a redis://, rediss://, redis-sentinel:// or redis-cluster:// URL" about:"Redis; empty: embedded"`

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -689,14 +690,19 @@ func TestAnInvitationThatHasExpiredIsClosed(t *testing.T) {
 	})
 }
 
-// The public URL is https; each surface is asked on a plain listener, as
-// through a proxy and without one.
+// The public URL is https; each surface is asked on a plain listener, without a
+// proxy, through one that is believed and one that is not.
 func TestACookieIsSecureWhereItsOwnSurfaceIs(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, ledgertest.New(t, "sqlite"), func(o *dashboard.Options) { o.Secure = true })
 	h.Partner(t, "acme")
 	h.join(t, "", "ann", partners.RoleAdmin)
 	h.join(t, "acme", "eve", partners.RoleAdmin)
+	believed := func(server *httptest.Server) *httptest.Server {
+		behind := httptest.NewServer(web.Proxies{netip.MustParsePrefix("127.0.0.0/8")}.Handle(server.Config.Handler))
+		t.Cleanup(behind.Close)
+		return behind
+	}
 	for _, c := range []struct {
 		server *httptest.Server
 		base   string
@@ -704,12 +710,14 @@ func TestACookieIsSecureWhereItsOwnSurfaceIs(t *testing.T) {
 		secure bool
 	}{
 		{h.ops, "/ops", "", false},
-		{h.ops, "/ops", "https", true},
+		{h.ops, "/ops", "https", false},
+		{believed(h.ops), "/ops", "https", true},
+		{believed(h.ops), "/ops", "http", false},
 		{h.portal, "/portal", "", true},
-		{h.portal, "/portal", "https", true},
+		{believed(h.portal), "/portal", "https", true},
 	} {
 		username := map[string]string{"/ops": "ann", "/portal": "eve"}[c.base]
-		a := h.browse(t, c.server).do("POST", c.base+"/login", form("username", username, "password", goodPassword), "X-Forwarded-Proto", c.proxy)
+		a := h.browse(t, c.server).do("POST", c.base+"/login", form("username", username, "password", goodPassword), "X-Forwarded-For", "192.0.2.1", "X-Forwarded-Proto", c.proxy)
 		if a.StatusCode != 303 || a.Cookies()[0].Secure != c.secure {
 			t.Errorf("%s behind %q: %d, Secure %t", c.base, c.proxy, a.StatusCode, a.Cookies()[0].Secure)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -157,7 +156,7 @@ func (p *Partner) call(r *http.Request, op operation) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.authenticate(r.Context(), request, sourceAddress(r))
+	c, err := p.authenticate(r.Context(), request, web.ClientAddress(r))
 	if err != nil {
 		return nil, err
 	}
@@ -185,15 +184,6 @@ func readEmail(request signer.Request) (string, error) {
 		return "", &orders.Error{Key: orders.KeyInvalidField, Field: field, Detail: partners.EmailDetail}
 	}
 	return email, nil
-}
-
-// sourceAddress is the address that the request came from.
-func sourceAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // bearer is the token of an Authorization header; empty: none was sent. Any

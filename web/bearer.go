@@ -41,7 +41,7 @@ func (s Surface) Bearer(token string, next http.Handler) http.Handler {
 		s.Metrics.AuthFailed(s.Name, reason)
 		refuseBody(w, r)
 		if reason == reasonWrong {
-			if ok, wait := limiter.Allow(r.Context(), remoteOf(r), wrongTokens); !ok {
+			if ok, wait := limiter.Allow(r.Context(), ClientAddress(r), wrongTokens); !ok {
 				s.Fail(w, r, &webhook.Error{Kind: webhook.KindRateLimited, Message: "too many wrong tokens from this address", RetryAfter: wait})
 				return
 			}

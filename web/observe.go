@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -101,7 +100,7 @@ func Observe(log *slog.Logger, m *Metrics, next http.Handler) http.Handler {
 			}
 			m.served(route(ctx), r.Method, status, took)
 			if state.surplus && served {
-				refused.count(refusal{boundedMethod(r.Method), route(ctx), status}, remoteOf(r))
+				refused.count(refusal{boundedMethod(r.Method), route(ctx), status}, ClientAddress(r))
 				return
 			}
 			logRequest(ctx, log, r, state, status, rec.bytes, took, served)
@@ -111,21 +110,12 @@ func Observe(log *slog.Logger, m *Metrics, next http.Handler) http.Handler {
 	})
 }
 
-// remoteOf is the address that a request comes from, without its port.
-func remoteOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
 func logRequest(ctx context.Context, log *slog.Logger, r *http.Request, state *request, status int, bytes int64, took time.Duration, served bool) {
 	level := slog.LevelInfo
 	if state.quiet && status < http.StatusBadRequest {
 		level = slog.LevelDebug
 	}
-	remote := remoteOf(r)
+	remote := ClientAddress(r)
 	attrs := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("route", route(ctx)),

@@ -35,7 +35,7 @@ func Trace(tracer trace.Tracer, inside bool, next http.Handler) http.Handler {
 		}
 		ctx, span := tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 			attribute.String("http.request.method", r.Method), attribute.String("url.scheme", scheme(r)),
-			attribute.String("client.address", remoteOf(r)), attribute.String("ledgerhook.request_id", RequestID(ctx))))
+			attribute.String("client.address", ClientAddress(r)), attribute.String("ledgerhook.request_id", RequestID(ctx))))
 		defer span.End()
 		if span.SpanContext().IsValid() {
 			Note(ctx, slog.String("trace", span.SpanContext().TraceID().String()))

@@ -97,7 +97,9 @@ func (q *Request) surplus(wait time.Duration) error {
 }
 
 // addressSubject is what failures of the request's address are counted under.
-func addressSubject(r *http.Request) string { return partners.LoginAddress + network(clientIP(r)) }
+func addressSubject(r *http.Request) string {
+	return partners.LoginAddress + network(web.ClientAddress(r))
+}
 
 // shortPages are refusals by language and status: what is told to one of many.
 type shortPages map[string]map[int][]byte

@@ -27,7 +27,7 @@ var invitesOpened = web.PerMinute(120)
 // openInvite finds the invitation of the path; ok is false when its link does
 // not work, which the page says without saying why.
 func (s *Surface) openInvite(r *http.Request, q *Request) (i partners.Invite, ok bool, err error) {
-	if ok, wait := s.invited.Allow(r.Context(), network(clientIP(r)), invitesOpened); !ok {
+	if ok, wait := s.invited.Allow(r.Context(), network(web.ClientAddress(r)), invitesOpened); !ok {
 		return i, false, &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: wait}
 	}
 	i, err = s.Ledger.Invite(r.Context(), partners.HashPageToken(r.PathValue("token")))
@@ -85,7 +85,7 @@ func (s *Surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *Reques
 		hash, err = s.newPassword(r, p.Username)
 	}
 	if err == nil {
-		by := partners.AuditEntry{Actor: p.Actor(), Action: "invite.accept", Detail: "from " + clientIP(r)}
+		by := partners.AuditEntry{Actor: p.Actor(), Action: "invite.accept", Detail: "from " + web.ClientAddress(r)}
 		p, err = s.Ledger.AcceptInvite(r.Context(), partners.HashPageToken(r.PathValue("token")), p, hash, q.Now, by)
 	}
 	if err != nil {

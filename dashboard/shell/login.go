@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"ledgerhook/partners"
+	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
@@ -191,7 +191,7 @@ func (s *Surface) useCode(ctx context.Context, c partners.Credentials, code stri
 
 func (s *Surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *Request, v loginView, c partners.Credentials, reason, why string) error {
 	s.Metrics.AuthFailed(s.Name, reason)
-	entry := partners.AuditEntry{Actor: "unknown", Action: "login.fail", Target: c.ID, PartnerCode: c.PartnerCode, Detail: why + " at " + s.Base + ", from " + clientIP(r)}
+	entry := partners.AuditEntry{Actor: "unknown", Action: "login.fail", Target: c.ID, PartnerCode: c.PartnerCode, Detail: why + " at " + s.Base + ", from " + web.ClientAddress(r)}
 	if c.ID != "" {
 		entry.Actor = c.Actor()
 	}
@@ -231,7 +231,7 @@ func (s *Surface) startSession(w http.ResponseWriter, r *http.Request, q *Reques
 	token, hash := partners.NewPageToken()
 	session := partners.Session{
 		ID: webhook.NewID(webhook.SessionPrefix), PersonID: p.ID, CreatedAt: q.Now, ExpiresAt: q.Now.Add(partners.SessionLife),
-		IP: clientIP(r), UserAgent: clip(r.UserAgent(), 200),
+		IP: web.ClientAddress(r), UserAgent: clip(r.UserAgent(), 200),
 	}
 	entry := partners.AuditEntry{Actor: p.Actor(), Action: "login", PartnerCode: p.PartnerCode, Detail: "from " + session.IP}
 	if err := s.Ledger.StartSession(r.Context(), hash, session, entry); err != nil {
@@ -321,16 +321,6 @@ func (s *Surface) triesOf(username string, r *http.Request) tries {
 		t.username = []string{"username " + s.Name + " " + username}
 	}
 	return t
-}
-
-// clientIP is the address at the other end of the connection. What a proxy
-// says of whom it speaks for could be anybody's invention.
-func clientIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // network is what one client has of addresses: of IPv6 the first 64 bits.

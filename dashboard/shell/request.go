@@ -101,10 +101,10 @@ func (s *Surface) setCookie(w http.ResponseWriter, r *http.Request, name, value,
 }
 
 // secure reports whether the browser speaks https with us, itself or through
-// a proxy that says so. The public URL speaks for the portal alone: operators
+// a proxy that is believed. The public URL speaks for the portal alone: operators
 // come to a listener of their own.
 func (s *Surface) secure(r *http.Request) bool {
-	return s.Secure && s.Name == Portal || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+	return s.Secure && s.Name == Portal || web.Secure(r)
 }
 
 // identity is what the ledger says of a session.
