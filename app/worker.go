@@ -204,7 +204,7 @@ func (a *App) keepHouse(ctx context.Context) {
 		do       func(context.Context) error
 	}{
 		{"expire unpaid orders", 2 * time.Second, a.expireOrders},
-		{"adopt deliveries without endpoint", 10 * time.Second, a.ledger.AdoptHomeless},
+		{"let go what waited for a new endpoint", 10 * time.Second, a.ledger.TakeOver},
 		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
 		{"make partitions", time.Hour, a.db.EnsureDays},
 		{"delete what tokens and codes leave", 30 * time.Second, a.sweepTokens},

@@ -15,8 +15,8 @@ import (
 func (s *stage) endpointOf(t *testing.T, code string) webhook.Endpoint {
 	t.Helper()
 	s.Bench.Partner(t, code)
-	e, err := s.Ledger.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: code,
-		URL: "https://hooks.example/in", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 8}})
+	e, err := s.Ledger.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: code,
+		URL: "https://hooks.example/in", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 8}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,10 @@ const (
 )
 
 // NewEndpoint is an endpoint of a partner with the defaults, to be changed and
-// created. Its URL is for guard.CheckURL to judge.
+// created, which gives it its id. Its URL is for guard.CheckURL to judge.
 func NewEndpoint(partnerCode, url string, now time.Time) webhook.Endpoint {
 	return webhook.Endpoint{
-		ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: partnerCode, URL: url, AckMode: webhook.AckStatus, CreatedAt: now,
+		PartnerCode: partnerCode, URL: url, AckMode: webhook.AckStatus, CreatedAt: now,
 		Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight},
 	}
 }

@@ -116,8 +116,8 @@ func (g *gateway) newSecret(plain string) partners.Secret {
 // endpoint registers a URL of the partner.
 func (g *gateway) endpoint(t *testing.T, url string) webhook.Endpoint {
 	t.Helper()
-	e, err := g.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: partnerCode, URL: url,
-		CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight}})
+	e, err := g.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: partnerCode, URL: url,
+		CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func TestADeliverySaysWhatItIsWaitingFor(t *testing.T) {
 		}
 		says(ids[0], "held, waits for no_endpoint")
 
-		endpoint := a.endpoint(t, "acme", map[string]any{"maxInFlight": 1}) // adopts it
+		endpoint := a.endpoint(t, "acme", map[string]any{"maxInFlight": 1, "headers": map[string]string{"X-Token": "secret"}}) // takes over
+		a.want(t, 200, "GET", "/endpoints/"+endpoint, nil, `"headers":["X-Token"]`)                                            // sealed for the id that it took over
 		says(ids[0], "queued, waits for queue")
 		_, second := a.event(t, "acme", "tp_1", "Pending")
 		says(second[0], "pending, waits for slot")
@@ -167,9 +168,9 @@ func TestATestIsNotRetried(t *testing.T) {
 func TestOnlyWhatIsNotBeingSentCanBeCancelled(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")
-		_, homeless := a.event(t, "acme", "tp_0", "Completed")
-		a.want(t, 200, "POST", "/deliveries/"+homeless[0]+"/cancel", nil, `"state":"cancelled"`, `"endpointId":null`)
-		a.want(t, 409, "POST", "/deliveries/"+homeless[0]+"/retry", nil, "never had an endpoint")
+		_, unrouted := a.event(t, "acme", "tp_0", "Completed")
+		a.want(t, 200, "POST", "/deliveries/"+unrouted[0]+"/cancel", nil, `"state":"cancelled"`, `"endpointId":null`)
+		a.want(t, 409, "POST", "/deliveries/"+unrouted[0]+"/retry", nil, "never had an endpoint")
 
 		a.endpoint(t, "acme", map[string]any{"maxInFlight": 1})
 		_, sending := a.event(t, "acme", "tp_1", "Pending")

@@ -131,11 +131,13 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 	if err := a.apply(request, &e); err != nil {
 		return err
 	}
-	var err error
-	if e.URL, err = a.Guard.CheckURL(r.Context(), e.URL, a.Resolver); err != nil {
+	tidy, err := a.Guard.CheckURL(r.Context(), e.URL, a.Resolver)
+	if err != nil {
 		return err
 	}
-	e, err = a.Endpoints.CreateEndpoint(r.Context(), e, by("endpoint.create", e.PartnerCode))
+	request.URL = &tidy
+	// Its headers are sealed anew, for the id that it has then.
+	e, err = a.Endpoints.CreateEndpoint(r.Context(), e, func(e *webhook.Endpoint) error { return a.apply(request, e) }, by("endpoint.create", e.PartnerCode))
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ type Secrets interface {
 
 // Endpoints is the ledger as the endpoints API uses it.
 type Endpoints interface {
-	CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error)
+	CreateEndpoint(ctx context.Context, e webhook.Endpoint, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error)
 	Endpoint(ctx context.Context, id string) (webhook.Endpoint, error)
 	Endpoints(ctx context.Context, code string) ([]webhook.Endpoint, error)
 	UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error)

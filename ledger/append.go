@@ -21,8 +21,7 @@ type appendOp struct {
 
 	// found by openEvents
 	fresh     bool
-	endpoints []webhook.Endpoint // that the event goes to
-	homeless  bool               // the partner has no endpoint at all
+	endpoints []webhook.Endpoint // that the event goes to, or its partner's waiting place
 }
 
 // Append stores an event, its sequence numbers and one delivery for each
@@ -90,18 +89,13 @@ func (b *batch) openEvents(ctx context.Context) error {
 	}
 	for _, op := range b.appends {
 		a := op.append
-		a.fresh, a.endpoints, a.homeless, a.result = false, nil, false, delivery.Appended{}
-	}
-	codes := b.partnerCodes()
-	held, err := b.holdHomeless(ctx, codes)
-	if err != nil {
-		return err
+		a.fresh, a.endpoints, a.result = false, nil, delivery.Appended{}
 	}
 	keys := map[partnerCodeAndKey]*usedKey{}
 	if err := b.insertKeys(ctx, b.live(), keys); err != nil { // which of them are new is read with the receivers
 		return err
 	}
-	if err := b.findReceivers(ctx, codes, held); err != nil {
+	if err := b.findReceivers(ctx); err != nil {
 		return err
 	}
 	if err := b.returnKeys(ctx, keys); err != nil {
@@ -139,18 +133,19 @@ func (b *batch) fresh() []*operation {
 type receiver struct {
 	signatures []string
 	endpoints  []webhook.Endpoint
+	unrouted   string // the id of its waiting place; empty: it has none
 }
 
 // readReceivers reads partners and their endpoints.
 func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*receiver, error) {
 	receivers := map[string]*receiver{}
-	t := b.statement().Add(`SELECT p.code, p.settings, COALESCE(e.id, ''), COALESCE(e.types, ''), COALESCE(w.ordered, FALSE), COALESCE(w.adopting, FALSE)
-		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0
-		LEFT JOIN windows w ON w.endpoint_id = e.id WHERE `)
+	t := b.statement().Add(`SELECT p.code, p.settings, p.unrouted, COALESCE(e.id, ''), COALESCE(e.types, '')
+		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0 WHERE `)
 	err := database.In(t, "p.code", codes).Add(" ORDER BY p.code, e.id").Query(ctx, b.tx, func(rows database.Row) error {
 		var settings []byte
+		var unrouted string
 		var e webhook.Endpoint
-		if err := rows.Scan(&e.PartnerCode, &settings, &e.ID, database.List(&e.Types), &e.Window.Ordered, &e.Window.Adopting); err != nil {
+		if err := rows.Scan(&e.PartnerCode, &settings, &unrouted, &e.ID, database.List(&e.Types)); err != nil {
 			return err
 		}
 		code := e.PartnerCode
@@ -159,7 +154,7 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 			if err != nil {
 				return err
 			}
-			receivers[code] = &receiver{signatures: s.Signatures}
+			receivers[code] = &receiver{signatures: s.Signatures, unrouted: unrouted}
 		}
 		if e.ID != "" {
 			receivers[code].endpoints = append(receivers[code].endpoints, e)
@@ -169,39 +164,15 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 	return receivers, err
 }
 
-// holdHomeless keeps partners without endpoint from getting one before the
-// batch's events are stored: else these would come to it after later ones. Who
-// is held is known at the next statement that is not put off.
-func (b *batch) holdHomeless(ctx context.Context, codes []string) (held map[string]bool, err error) {
-	if b.ledger.db.ForStay == "" {
-		return nil, nil
-	}
-	held = map[string]bool{}
-	t := database.In(b.statement().Add("SELECT p.code FROM partners p WHERE "), "p.code", codes).
-		Add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY p.code" + b.ledger.db.ForStay + " OF p")
-	return held, b.laterRead(ctx, t, func(rows database.Row) error {
-		var code string
-		err := rows.Scan(&code)
-		held[code] = true
-		return err
-	})
-}
-
-// errHomeless refuses an event that is to be sent again at once.
-var errHomeless = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
-	Message: "the partner's last endpoint was removed at this moment: send this one again"}
-
-// findReceivers finds out to which endpoints the batch's events go.
-func (b *batch) findReceivers(ctx context.Context, codes []string, held map[string]bool) error {
-	receivers, err := b.readReceivers(ctx, codes)
+// findReceivers finds out to which endpoints the batch's events go. Those of a
+// partner without endpoint go to its waiting place; if it has none the batch
+// runs again once there is one.
+func (b *batch) findReceivers(ctx context.Context) error {
+	receivers, err := b.readReceivers(ctx, b.partnerCodes())
 	if err != nil {
 		return err
 	}
-	for code, r := range receivers {
-		if held != nil && len(r.endpoints) == 0 && !held[code] {
-			return errHomeless
-		}
-	}
+	var unplaced []string
 	for _, op := range b.appends {
 		a := op.append
 		r := receivers[a.Event.PartnerCode]
@@ -210,45 +181,24 @@ func (b *batch) findReceivers(ctx context.Context, codes []string, held map[stri
 			continue
 		}
 		a.Event.Signatures = r.signatures
-		a.homeless = len(r.endpoints) == 0
 		for _, e := range r.endpoints {
 			if e.ID == a.EndpointID || a.EndpointID == "" && e.Takes(a.Event.Type) {
 				a.endpoints = append(a.endpoints, e)
 			}
 		}
-		if a.EndpointID != "" && len(a.endpoints) == 0 {
+		switch {
+		case a.EndpointID != "" && len(a.endpoints) == 0:
 			op.err = webhook.NotFound("endpoint", a.EndpointID)
+		case len(r.endpoints) > 0:
+			a.Event.Filtered = len(a.endpoints) == 0
+		case r.unrouted == "":
+			unplaced = append(unplaced, a.Event.PartnerCode)
+		default:
+			a.Event.Filtered, a.endpoints = false, []webhook.Endpoint{{ID: r.unrouted, Window: webhook.Window{Unrouted: true}}}
 		}
-		a.Event.Filtered = !a.homeless && len(a.endpoints) == 0
 	}
-	return b.refuseEarly(ctx)
-}
-
-// errAdopting refuses an event that is to be sent again a little later.
-var errAdopting = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
-	Message: "earlier events of the partner are still given to an ordered endpoint: send this one again"}
-
-// refuseEarly refuses events that would have to wait until more is adopted
-// than one transaction takes, see lineUp.
-func (b *batch) refuseEarly(ctx context.Context) (err error) {
-	more := map[string]bool{} // by endpoint
-	for _, op := range b.live() {
-		if len(op.append.endpoints) == 1 {
-			continue // which waits without endpoint
-		}
-		for _, e := range op.append.endpoints {
-			if !e.Window.Ordered || !e.Window.Adopting {
-				continue
-			}
-			if _, known := more[e.ID]; !known {
-				if more[e.ID], err = b.adoptsMore(ctx, e); err != nil {
-					return err
-				}
-			}
-			if more[e.ID] {
-				op.err = errAdopting
-			}
-		}
+	if len(unplaced) > 0 {
+		return &rerouted{unplaced}
 	}
 	return nil
 }
@@ -516,51 +466,9 @@ type kind struct {
 	trigger webhook.Trigger
 }
 
-// lineUp keeps events of ordered endpoints behind deliveries that are still to
-// be adopted: they wait with these, without endpoint, and are adopted in their
-// turn. An event that other endpoints get, too, could be adopted by the wrong
-// one, so the adoption that is before it is done first, and before others of
-// the batch begin to wait for it; it takes no more than a step, or the batch is
-// run again and refuses the event.
-func (b *batch) lineUp(ctx context.Context) error {
-	for _, op := range b.fresh() {
-		if len(op.append.endpoints) == 1 {
-			continue
-		}
-		for _, endpoint := range op.append.endpoints {
-			if !b.adoptsBefore(op.append, endpoint) {
-				continue
-			}
-			more, err := b.adopt(ctx, endpoint.ID)
-			if err == nil && more {
-				err = errAdopting
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	for _, op := range b.fresh() {
-		if a := op.append; len(a.endpoints) == 1 && b.adoptsBefore(a, a.endpoints[0]) {
-			a.endpoints, a.homeless = nil, true
-		}
-	}
-	return nil
-}
-
-// adoptsBefore reports whether an endpoint that gets a is to adopt deliveries
-// that go before it.
-func (b *batch) adoptsBefore(a *appendOp, endpoint webhook.Endpoint) bool {
-	w := b.windows[endpoint.ID]
-	return w != nil && w.Ordered && w.Adopting && !w.Removed && !a.Event.Test
-}
-
 // appendTo makes the deliveries of the batch's new events. One goes straight
 // to the queue if its window has room and nobody waits before it.
 func (b *batch) appendTo(ctx context.Context) error {
-	if err := b.lineUp(ctx); err != nil {
-		return err
-	}
 	if err := b.takeTests(ctx); err != nil {
 		return err
 	}
@@ -571,10 +479,6 @@ func (b *batch) appendTo(ctx context.Context) error {
 	for _, op := range b.fresh() {
 		a := op.append
 		a.result = delivery.Appended{EventID: a.Event.ID, Filtered: a.Event.Filtered, Unexpected: a.Event.Unexpected}
-		if a.homeless {
-			made = append(made, newDelivery{Delivery: a.delivery("", 0, webhook.Pending)})
-			a.result.DeliveryIDs = []string{made[len(made)-1].ID}
-		}
 		for _, endpoint := range a.endpoints {
 			w, err := b.window(endpoint.ID)
 			if err != nil {

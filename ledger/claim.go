@@ -185,7 +185,7 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 // follow lets the writer's next batch do something with the endpoint's window
 // locked.
 func (b *batch) follow(endpointID string, do func(ctx context.Context, b *batch) error) {
-	b.followUp = append(b.followUp, &operation{done: make(chan struct{}), alter: &alterOp{[]string{endpointID}, do}})
+	b.followUp = append(b.followUp, &operation{done: make(chan struct{}), alter: &alterOp{endpoints: []string{endpointID}, do: do}})
 }
 
 // takenBack is what becomes of a queued delivery whose ticket is void, beside

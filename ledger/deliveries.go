@@ -14,16 +14,18 @@ import (
 	"ledgerhook/webhook"
 )
 
-const placedColumns = `d.id, d.event_id, d.endpoint_id, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
+// placedColumns are what placedFields reads. A delivery in a waiting place has no
+// endpoint that anybody could look at; its window is there.
+const placedColumns = `d.id, d.event_id, CASE WHEN w.unrouted THEN '' ELSE d.endpoint_id END, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
 	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
-	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
+	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, d.endpoint_id, COALESCE(w.unrouted, $1), COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
 	COALESCE(w.partner_disabled, $1), COALESCE(w.removed, $1), COALESCE(w.breaker, 'closed'), w.open_until, w.not_before,
 	COALESCE(w.rate_every, 0), w.rate_next`
 
 const placedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
 
 func placedFields(p *delivery.Placed) []any {
-	return append(deliveryFields(&p.Delivery), &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed,
+	return append(deliveryFields(&p.Delivery), &p.Window.EndpointID, &p.Window.Unrouted, &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed,
 		&p.Window.Breaker.State, database.Time(&p.Window.Breaker.OpenUntil), database.Time(&p.Window.NotBefore),
 		database.Duration(&p.Window.RateEvery), database.Time(&p.Window.RateNext))
 }
@@ -65,7 +67,7 @@ func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webho
 }
 
 // closed is the condition that a delivery's window lets nothing leave.
-const closed = "(d.endpoint_id = '' OR w.paused OR w.disabled OR w.partner_disabled OR w.removed)"
+const closed = "(w.unrouted OR w.paused OR w.disabled OR w.partner_disabled OR w.removed)"
 
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
 func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
@@ -229,11 +231,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 	if err != nil {
 		return err
 	}
-	var endpoints []string
-	if d.EndpointID != "" {
-		endpoints = []string{d.EndpointID}
-	}
-	return l.withLockedWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
+	return l.withLockedWindows(ctx, []string{d.Window.EndpointID}, func(ctx context.Context, b *batch) error {
 		d, err := b.delivery(ctx, id)
 		if err != nil {
 			return err
@@ -244,30 +242,25 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 		if d.State.Final() {
 			return webhook.Conflict("the delivery has ended already: it is " + string(d.State))
 		}
-		moved := webhook.Conflict("the delivery moved on meanwhile: try again")
-		var w *window
-		if d.EndpointID != "" {
-			if w, err = b.window(d.EndpointID); err != nil {
-				return moved // adopted since it was looked up: its window is not locked
-			}
+		w, err := b.window(d.EndpointID)
+		if err != nil {
+			return err
 		}
 		var lane int
 		var subject string
 		err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, due_at = NULL, queued_at = NULL,
-			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5 AND endpoint_id = $6
-			RETURNING lane, subject`, reason, database.Micros(b.now), id, d.Generation, string(d.State), d.EndpointID).Scan(&lane, &subject)
+			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5
+			RETURNING lane, subject`, reason, database.Micros(b.now), id, d.Generation, string(d.State)).Scan(&lane, &subject)
 		if errors.Is(err, sql.ErrNoRows) {
-			return moved
+			return webhook.Conflict("the delivery moved on meanwhile: try again")
 		}
 		if err != nil {
 			return fmt.Errorf("cancel delivery %s: %w", id, err)
 		}
 		b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
-		switch {
-		case w == nil:
-		case d.State == webhook.Queued:
+		if d.State == webhook.Queued {
 			w.leave(d.ID, d.Trigger)
-		default:
+		} else {
 			w.waits(lane, -1)
 		}
 		b.acted(by, id, "")

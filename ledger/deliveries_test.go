@@ -140,13 +140,13 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 		_, err := b.RetryDelivery(t.Context(), "dlv_none")
 		wantKind(t, err, webhook.KindNotFound)
 
-		homeless := storeMany(t, b, "acme", 1)[0]
-		newID, err := b.RetryDelivery(t.Context(), homeless)
+		unrouted := storeMany(t, b, "acme", 1)[0]
+		newID, err := b.RetryDelivery(t.Context(), unrouted)
 		same(t, "a delivery that waits for an endpoint", []any{newID, err}, []any{"", error(nil)})
-		if err := b.CancelDelivery(t.Context(), homeless, "no endpoint will come"); err != nil {
+		if err := b.CancelDelivery(t.Context(), unrouted, "no endpoint will come"); err != nil {
 			t.Fatal(err)
 		}
-		_, err = b.RetryDelivery(t.Context(), homeless)
+		_, err = b.RetryDelivery(t.Context(), unrouted)
 		wantKind(t, err, webhook.KindConflict)
 
 		e := b.Endpoint(t, "acme", 4)
@@ -227,26 +227,24 @@ func TestACancelledDeliveryGivesItsSlotToTheNext(t *testing.T) {
 	})
 }
 
-// A delivery without endpoint is adopted by another process after an operator
-// looked at it and before it is cancelled.
-func TestADeliveryAdoptedMeanwhileIsNotCancelledUnawares(t *testing.T) {
+// An endpoint takes the place over after an operator looked at a delivery in it
+// and before that is cancelled.
+func TestADeliveryIsCancelledWhileItsPlaceIsTakenOver(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	other := b.Another(t).Ledger
 	b.Partner(t, "acme")
 	id := storeMany(t, b, "acme", 1)[0]
-	e := b.Endpoint(t, "acme", 2, webhook.CreateCard)
-	change(t, b, "UPDATE endpoints SET types = ''") // adopting comes after
-	var cancelled error
+	var e webhook.Endpoint
+	var cancelled, created error
 	var done sync.WaitGroup
 	b.TogetherIn(1, func() {
 		done.Go(func() { cancelled = b.CancelDelivery(t.Context(), id, "a mistake") })
-	}, func() { same(t, "adoption", other.Adopt(t.Context(), e), error(nil)) })
+	}, func() {
+		e, created = other.CreateAndDie(t.Context(), webhook.Endpoint{PartnerCode: "acme", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 2}})
+	})
 	done.Wait()
-	wantKind(t, cancelled, webhook.KindConflict)
-	same(t, "endpoint", look(t, b, id).EndpointID, e.ID)
-	b.CheckWindows(t)
-	if err := b.CancelDelivery(t.Context(), id, "a mistake"); err != nil {
-		t.Error(err)
-	}
+	same(t, "errors", []any{cancelled, created}, make([]any, 2))
+	d := look(t, b, id)
+	same(t, "the delivery", []any{d.State, d.Reason, d.EndpointID}, []any{webhook.Cancelled, "a mistake", e.ID})
 	b.CheckWindows(t)
 }

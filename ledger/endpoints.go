@@ -21,13 +21,31 @@ func endpointFields(e *webhook.Endpoint) []any {
 		database.Time(&e.CreatedAt), database.Time(&e.UpdatedAt)}, windowFields(&e.Window)...)
 }
 
-// CreateEndpoint registers an endpoint; e.ID, URL, Types and Window.MaxInFlight
-// are set. Deliveries that waited for the partner's first endpoint and that it
-// takes become its own. At most partners.MaxEndpoints, else Conflict.
-func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...partners.AuditEntry) (webhook.Endpoint, error) {
-	err := l.audited(ctx, about(by, e.ID, ""), func(tx database.Querier) error {
+// CreateEndpoint registers an endpoint; URL, Types and Window.MaxInFlight are
+// set. Its ID is the ledger's to give: change, if not nil, is called with the
+// endpoint that has it, and may be called more than once. If events wait for the
+// partner's first endpoint it takes their place over, see takeOver. At most
+// partners.MaxEndpoints, else Conflict.
+func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error) {
+	e, takesOver, err := l.createEndpoint(ctx, e, change, by)
+	if err != nil {
+		return e, err
+	}
+	if takesOver {
+		if err := l.takeOver(ctx, e); err != nil {
+			l.db.Log.Warn("what waited for an endpoint leaves later", "endpoint", e.ID, "error", err)
+		}
+	}
+	return l.Endpoint(ctx, e.ID)
+}
+
+// createEndpoint stores an endpoint and reports whether it takes over.
+func (l *Ledger) createEndpoint(ctx context.Context, e webhook.Endpoint, change func(*webhook.Endpoint) error, by []partners.AuditEntry) (created webhook.Endpoint, takesOver bool, err error) {
+	entries := about(by, "", "") // their target is known once the endpoint has its id
+	err = l.audited(ctx, entries, func(tx database.Querier) error {
 		var disabled bool
-		err := tx.QueryRowContext(ctx, "SELECT disabled FROM partners WHERE code = $1"+l.db.ForUpdate, e.PartnerCode).Scan(&disabled)
+		var place string
+		err := tx.QueryRowContext(ctx, "SELECT disabled, unrouted FROM partners WHERE code = $1"+l.db.ForUpdate, e.PartnerCode).Scan(&disabled, &place)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", e.PartnerCode)
 		}
@@ -42,45 +60,107 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, by ...p
 		if n >= partners.MaxEndpoints {
 			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, which is the most: remove one first", n))
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, ack_mode, timeout, headers, created_at, updated_at, removed_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`, e.ID, e.PartnerCode, e.URL, database.JoinList(e.Types), e.Description,
-			string(cmp.Or(e.AckMode, webhook.AckStatus)), e.Timeout.Microseconds(), database.Bytes(e.Headers), database.Micros(e.CreatedAt), database.Micros(e.CreatedAt))
-		if err != nil {
-			return fmt.Errorf("insert endpoint: %w", err)
+		created, takesOver = e, place != ""
+		created.ID = cmp.Or(place, webhook.NewID(webhook.EndpointPrefix))
+		for i := range entries {
+			entries[i].Target = created.ID
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO windows (endpoint_id, max_in_flight, grown, used, waiting_first, waiting_again,
-			admissions, next_sequence, paused, disabled, partner_disabled, removed, rate_every, ordered, adopting)
-			VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4, $6, $7, TRUE)`,
-			e.ID, e.Window.MaxInFlight, min(webhook.StartWindow, e.Window.MaxInFlight), false, disabled,
-			e.Window.RateEvery.Microseconds(), e.Window.Ordered)
-		return err
+		if change != nil {
+			if err := change(&created); err != nil {
+				return err
+			}
+		}
+		return insertEndpoint(ctx, tx, created, disabled)
 	})
+	return created, takesOver, err
+}
+
+// insertEndpoint writes an endpoint and its window, which is that of its
+// partner's waiting place if it has the id of that.
+func insertEndpoint(ctx context.Context, tx database.Querier, e webhook.Endpoint, partnerDisabled bool) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO endpoints (id, partner_code, url, types, description, ack_mode, timeout, headers, created_at, updated_at, removed_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`, e.ID, e.PartnerCode, e.URL, database.JoinList(e.Types), e.Description,
+		string(cmp.Or(e.AckMode, webhook.AckStatus)), e.Timeout.Microseconds(), database.Bytes(e.Headers), database.Micros(e.CreatedAt), database.Micros(e.CreatedAt))
 	if err != nil {
-		return e, err
+		return fmt.Errorf("insert endpoint: %w", err)
 	}
-	l.adoptSoon(ctx, e)
-	return l.Endpoint(ctx, e.ID)
+	if _, err = tx.ExecContext(ctx, "UPDATE partners SET unrouted = '' WHERE code = $1 AND unrouted <> ''", e.PartnerCode); err != nil {
+		return err
+	}
+	e.Window.EndpointID, e.Window.PartnerDisabled = e.ID, partnerDisabled
+	return insertWindow(ctx, tx, e.Window)
 }
 
-func (l *Ledger) adoptSoon(ctx context.Context, e webhook.Endpoint) {
-	if err := l.Adopt(ctx, e); err != nil {
-		l.db.Log.Warn("deliveries without endpoint are adopted later", "endpoint", e.ID, "error", err)
-	}
+// insertWindow writes the window of a new endpoint or waiting place. One that
+// was a waiting place keeps its sequence and what waits in it.
+func insertWindow(ctx context.Context, tx database.Querier, w webhook.Window) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO windows (endpoint_id, max_in_flight, grown, used, waiting_first, waiting_again,
+		admissions, next_sequence, paused, disabled, partner_disabled, removed, rate_every, ordered, unrouted)
+		VALUES ($1, $2, $3, 0, 0, 0, 0, 1, $4, $4, $5, $4, $6, $7, $8)
+		ON CONFLICT (endpoint_id) DO UPDATE SET max_in_flight = excluded.max_in_flight, grown = excluded.grown,
+			rate_every = excluded.rate_every, ordered = excluded.ordered, unrouted = $4, filtering = $9`,
+		w.EndpointID, w.MaxInFlight, min(webhook.StartWindow, w.MaxInFlight), false, w.PartnerDisabled,
+		w.RateEvery.Microseconds(), w.Ordered, w.Unrouted, true)
+	return err
 }
 
-// adoptBatch is how many deliveries change hands in one transaction.
-const adoptBatch = 500
-
-// Adopt gives the partner's deliveries without endpoint that e takes to e, in
-// the order they came, but those that an older endpoint still adopts. Until it
-// has come to the end, an ordered endpoint's new events line up behind them,
-// see lineUp.
-func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
-	for more := true; more; {
-		err := l.withLockedWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) (err error) {
-			more, err = b.adopt(ctx, e.ID)
+// makePlaces gives each of the partners a waiting place that has no endpoint: a
+// window for deliveries whose endpoint is still to come. It keeps order, so that
+// an endpoint which does can take it over as it is.
+func (l *Ledger) makePlaces(ctx context.Context, codes []string) error {
+	ctx, cancel := context.WithTimeout(ctx, database.CommitTimeout)
+	defer cancel()
+	return l.db.InTx(ctx, func(tx database.Querier) error {
+		if err := lockPartners(ctx, tx, codes, l.db.ForUpdate); err != nil {
+			return err
+		}
+		var places []webhook.Window
+		t := database.InList(new(database.Statement).Add("SELECT code, disabled FROM partners p WHERE unrouted = '' AND code IN "), codes)
+		t.Add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY code")
+		var without []string
+		err := t.Query(ctx, tx, func(rows database.Row) error {
+			var code string
+			w := webhook.Window{EndpointID: webhook.NewID(webhook.EndpointPrefix), MaxInFlight: webhook.DefaultMaxInFlight, Ordered: true, Unrouted: true}
+			err := rows.Scan(&code, &w.PartnerDisabled)
+			without, places = append(without, code), append(places, w)
 			return err
 		})
+		for i, w := range places {
+			if err == nil {
+				err = insertWindow(ctx, tx, w)
+			}
+			if err == nil {
+				_, err = tx.ExecContext(ctx, "UPDATE partners SET unrouted = $2 WHERE code = $1", without[i], w.EndpointID)
+			}
+		}
+		return err
+	})
+}
+
+// lockPartners locks partners in the order of their codes.
+func lockPartners(ctx context.Context, q database.Querier, codes []string, forUpdate string) error {
+	t := database.InList(new(database.Statement).Add("SELECT code FROM partners WHERE code IN "), codes).Add(" ORDER BY code" + forUpdate)
+	return t.Query(ctx, q, func(database.Row) error { return nil })
+}
+
+const reasonFiltered = "filtered"
+
+// cancelStep is how many deliveries one transaction ends.
+const cancelStep = 500
+
+// takeOver ends what waited for e and is of a type that it does not take, and
+// then lets the rest go. Until then nothing leaves, and new events wait behind.
+func (l *Ledger) takeOver(ctx context.Context, e webhook.Endpoint) error {
+	for after, more := "", true; more; {
+		t := new(database.Statement).Add("SELECT id FROM deliveries WHERE endpoint_id = ? AND id > ? AND due_at IS NOT NULL", e.ID, after)
+		ids, err := database.Collect(ctx, l.db.Read, untaken(t, e).Add(" ORDER BY id LIMIT ?", cancelStep), database.One[string])
+		if err != nil {
+			return err
+		}
+		if more = len(ids) == cancelStep; more {
+			after = ids[cancelStep-1]
+		}
+		err = l.withLockedWindows(ctx, []string{e.ID}, func(ctx context.Context, b *batch) error { return b.filter(ctx, e.ID, ids, !more) })
 		if err != nil {
 			return err
 		}
@@ -88,103 +168,48 @@ func (l *Ledger) Adopt(ctx context.Context, e webhook.Endpoint) error {
 	return nil
 }
 
-func (b *batch) adopt(ctx context.Context, endpointID string) (more bool, err error) {
-	w, err := b.window(endpointID)
-	if err != nil || w.Removed {
-		return false, err
-	}
-	e, err := b.endpoint(ctx, partners.Everything(), w) // its types may have changed since the adoption began
-	if err != nil {
-		return false, err
-	}
-	var ids []string
-	var subjects []subject
-	t := new(database.Statement).Add("SELECT id, COALESCE((SELECT e.subject FROM events e WHERE e.id = event_id), '')")
-	if err := b.toAdopt(ctx, t, e); err != nil {
-		return false, err
-	}
-	err = t.Add(" ORDER BY id LIMIT ?"+b.ledger.db.ForUpdate, adoptBatch).Query(ctx, b.tx, func(rows database.Row) error {
-		var id string
-		s := subject{endpointID: e.ID}
-		err := rows.Scan(&id, &s.name)
-		ids, subjects = append(ids, id), append(subjects, s)
-		return err
-	})
-	w.Adopting = err == nil && len(ids) == adoptBatch
-	if err != nil || len(ids) == 0 {
-		return false, err
-	}
-	if !w.Ordered {
-		subjects = make([]subject, len(ids))
-	}
-	if err := b.findBusy(ctx, subjects); err != nil {
-		return false, err
-	}
-	t = b.statement().Add("UPDATE deliveries SET endpoint_id = ?, sequence = v.column2, subject = v.column3, lane = v.column4 FROM ", e.ID)
-	t.Table(len(ids), func(i int) []any {
-		lane := b.laneOfNext(subjects[i])
-		w.waits(lane, 1)
-		return []any{ids[i], w.NextSequence + int64(i), subjects[i].name, lane}
-	})
-	if _, err := database.JoinID(t.Add(" WHERE "), "deliveries", ids).Exec(ctx, b.tx); err != nil {
-		return false, err
-	}
-	w.NextSequence += int64(len(ids))
-	w.wake(b.now)
-	return w.Adopting, nil
-}
-
-// toAdopt adds the deliveries that e adopts: those without endpoint whose types
-// it takes, unless an older endpoint that takes them is still adopting.
-func (b *batch) toAdopt(ctx context.Context, t *database.Statement, e webhook.Endpoint) error {
-	var before []webhook.Endpoint
-	older := new(database.Statement).Add(`SELECT e.id, e.types, w.adopting FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.partner_code = ? AND e.id < ? AND e.removed_at = 0`, e.PartnerCode, e.ID)
-	err := older.Query(ctx, b.tx, func(rows database.Row) error {
-		var o webhook.Endpoint
-		err := rows.Scan(&o.ID, database.List(&o.Types), &o.Window.Adopting)
-		if w := b.windows[o.ID]; w != nil { // as this batch leaves it
-			o.Window.Adopting = w.Adopting
-		}
-		if o.Window.Adopting {
-			before = append(before, o)
-		}
-		return err
-	})
+// untaken adds the condition that a delivery is of a type which e does not take.
+func untaken(t *database.Statement, e webhook.Endpoint) *database.Statement {
 	types := []webhook.Type{""} // which no delivery has
 	for _, typ := range webhook.Types {
-		taken := func(o webhook.Endpoint) bool { return o.Takes(typ) }
-		if e.Takes(typ) && !slices.ContainsFunc(before, taken) {
+		if !e.Takes(typ) {
 			types = append(types, typ)
 		}
 	}
-	database.InList(t.Add(" FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL AND partner_code = ? AND webhook_type IN ", e.PartnerCode), types)
-	return err
+	return database.InList(t.Add(" AND webhook_type IN "), types)
 }
 
-// adoptsMore reports whether e has more to adopt than one transaction takes.
-func (b *batch) adoptsMore(ctx context.Context, e webhook.Endpoint) (bool, error) {
-	t := new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT 1")
-	if err := b.toAdopt(ctx, t, e); err != nil {
-		return false, err
+// filter ends those of the deliveries that their endpoint does not take.
+func (b *batch) filter(ctx context.Context, endpointID string, ids []string, last bool) error {
+	w, err := b.window(endpointID)
+	if err != nil || w.Removed {
+		return err
 	}
-	var n int
-	t.Add(" LIMIT ?) AS found", adoptBatch)
-	err := b.tx.QueryRowContext(ctx, t.String(), t.Args...).Scan(&n)
-	return n == adoptBatch, err
+	if len(ids) > 0 {
+		e, err := b.endpoint(ctx, partners.Everything(), w) // its types may have changed meanwhile
+		if err != nil {
+			return err
+		}
+		_, err = b.cancel(ctx, reasonFiltered, w, func(t *database.Statement) { untaken(database.InList(t.Add("id IN "), ids), e) })
+		if err != nil {
+			return err
+		}
+	}
+	if last {
+		w.Filtering = false
+		w.wake(b.now)
+	}
+	return nil
 }
 
-// AdoptHomeless carries on adoptions that came to no end, and looks for
-// deliveries without endpoint whose partner has one by now.
-func (l *Ledger) AdoptHomeless(ctx context.Context) error {
+// TakeOver carries on what takeOver did not bring to its end.
+func (l *Ledger) TakeOver(ctx context.Context) error {
 	t := new(database.Statement).Add("SELECT " + endpointColumns + ` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
-		WHERE e.removed_at = 0 AND e.id IN (SELECT endpoint_id FROM windows WHERE adopting UNION ALL SELECT o.id FROM
-		(SELECT DISTINCT partner_code FROM deliveries WHERE endpoint_id = '' AND due_at IS NOT NULL) d JOIN endpoints o ON o.partner_code = d.partner_code)
-		ORDER BY e.id`)
+		WHERE e.removed_at = 0 AND w.filtering ORDER BY e.id`)
 	found, err := database.Collect(ctx, l.db.Read, t, endpointFields)
 	for _, e := range found {
 		if err == nil {
-			err = l.Adopt(ctx, e)
+			err = l.takeOver(ctx, e)
 		}
 	}
 	return err
@@ -233,7 +258,6 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*web
 // UpdateEndpointIn is UpdateEndpoint within a scope; one that it does not hold
 // is NotFound.
 func (l *Ledger) UpdateEndpointIn(ctx context.Context, s partners.Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
-	var newTypes bool
 	err = l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
@@ -256,8 +280,6 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s partners.Scope, id stri
 				c.Breaker.Probe = ""
 			}
 		}
-		newTypes = !slices.Equal(before.Types, e.Types)
-		w.Adopting = w.Adopting || newTypes
 		if w.Breaker.State != webhook.BreakerClosed && c.Breaker.State == webhook.BreakerClosed {
 			w.Grown = webhook.StartWindow // who closed it cannot know what the receiver bears
 		}
@@ -273,9 +295,6 @@ func (l *Ledger) UpdateEndpointIn(ctx context.Context, s partners.Scope, id stri
 		}
 		return err
 	})
-	if err == nil && newTypes {
-		l.adoptSoon(ctx, e)
-	}
 	return e, err
 }
 
@@ -359,20 +378,19 @@ func (l *Ledger) CancelRemoved(ctx context.Context) error {
 	}
 }
 
-// cancelWaiting ends up to adoptBatch deliveries that wait for a removed
+// cancelWaiting ends up to cancelStep deliveries that wait for a removed
 // endpoint and reports how many.
 func (b *batch) cancelWaiting(ctx context.Context, w *window) (int, error) {
-	return b.cancel(ctx, reasonRemoved, w.EndpointID, func(t *database.Statement) {
-		t.Add("endpoint_id = ? AND id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?)",
-			w.EndpointID, w.EndpointID, adoptBatch)
+	return b.cancel(ctx, reasonRemoved, w, func(t *database.Statement) {
+		t.Add("id IN (SELECT id FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL ORDER BY id LIMIT ?)", w.EndpointID, cancelStep)
 	})
 }
 
-// cancel ends those waiting deliveries of one endpoint (or of none) that where
-// describes, under the window's lock, and reports how many.
-func (b *batch) cancel(ctx context.Context, reason, endpointID string, where func(*database.Statement)) (n int, err error) {
-	t := new(database.Statement).Add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND ",
-		reason, database.Micros(b.now))
+// cancel ends those deliveries that wait for a window and that where describes,
+// under the window's lock, and reports how many.
+func (b *batch) cancel(ctx context.Context, reason string, w *window, where func(*database.Statement)) (n int, err error) {
+	t := new(database.Statement).Add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND endpoint_id = ? AND ",
+		reason, database.Micros(b.now), w.EndpointID)
 	where(t)
 	err = t.Add(" RETURNING lane, trigger, partner_code, subject").Query(ctx, b.tx, func(rows database.Row) error {
 		var lane int
@@ -382,14 +400,7 @@ func (b *batch) cancel(ctx context.Context, reason, endpointID string, where fun
 			return err
 		}
 		n++
-		b.ended(trigger, partner, webhook.Cancelled, endpointID, subject)
-		if endpointID == "" {
-			return nil
-		}
-		w, err := b.window(endpointID)
-		if err != nil {
-			return err
-		}
+		b.ended(trigger, partner, webhook.Cancelled, w.EndpointID, subject)
 		w.waits(lane, -1)
 		return nil
 	})

@@ -61,7 +61,7 @@ func TestEndpointsAreCreatedChangedListedAndRemoved(t *testing.T) {
 		wantKind(t, err, webhook.KindNotFound)
 		_, err = b.Endpoints(t.Context(), "nobody")
 		wantKind(t, err, webhook.KindNotFound)
-		_, err = b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: "ep_x", PartnerCode: "nobody"})
+		_, err = b.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "nobody"}, nil)
 		wantKind(t, err, webhook.KindNotFound)
 	})
 }
@@ -73,8 +73,8 @@ func TestAPartnerHasTwentyEndpointsAtMost(t *testing.T) {
 		created := make(chan error, partners.MaxEndpoints+4)
 		for range cap(created) { // however many ask at once
 			go func() {
-				_, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
-					CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 1}})
+				_, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "acme",
+					CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 1}}, nil)
 				created <- err
 			}()
 		}
@@ -95,102 +95,6 @@ func TestAPartnerHasTwentyEndpointsAtMost(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Endpoint(t, "acme", 1)
-	})
-}
-
-// A partner's events that came before its first endpoint wait for it.
-func TestHomelessDeliveriesAreAdoptedInOrderByTheFirstThatTakesThem(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		b.Partner(t, "other")
-		topups := storeMany(t, b, "acme", 3)
-		card := store(t, b, typed("acme", webhook.CreateCard, "card_1", "Init")).DeliveryIDs[0]
-		topups = append(topups, storeMany(t, b, "acme", 2)...)
-		theirs := storeMany(t, b, "other", 1)[0]
-		d := look(t, b, card)
-		if d.State != webhook.Pending || d.EndpointID != "" || d.Sequence != 0 {
-			t.Errorf("delivery %+v", d)
-		}
-		none(t, b)
-
-		b.Endpoint(t, "acme", 8, webhook.ProfileUpdated) // takes none of them
-		none(t, b)
-		e := b.Endpoint(t, "acme", 8, webhook.TopupCard)
-		b.CheckWindows(t)
-		for i, id := range topups {
-			d := look(t, b, id)
-			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{e.ID, i + 1})
-		}
-		same(t, "the card's endpoint", look(t, b, card).EndpointID, "")
-		if sent := drain(t, b); !slices.Equal(sent, topups) {
-			t.Errorf("sent %v, want %v", sent, topups)
-		}
-		same(t, "next sequence", windowOf(t, b, e.ID).NextSequence, 6)
-
-		all := b.Endpoint(t, "acme", 8)
-		b.Endpoint(t, "acme", 8)
-		d = look(t, b, card)
-		same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{all.ID, 1})
-		same(t, "another partner's", look(t, b, theirs).EndpointID, "")
-		drain(t, b)
-		b.CheckWindows(t)
-	})
-}
-
-func TestAnyNumberOfHomelessDeliveriesIsAdopted(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		ids := storeMany(t, b, "acme", 1020)
-		e := b.Endpoint(t, "acme", 256)
-		if w := windowOf(t, b, e.ID); w.NextSequence != 1021 || w.Used+w.WaitingFirst != 1020 {
-			t.Errorf("window %+v", w)
-		}
-		same(t, "last sequence", look(t, b, ids[1019]).Sequence, 1020)
-		b.CheckWindows(t)
-	})
-}
-
-func TestTheFirstEndpointThatTakesThemAdopts(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		ids := storeMany(t, b, "acme", 2)
-		first := b.Endpoint(t, "acme", 8, webhook.CreateCard)
-		second := b.Endpoint(t, "acme", 8, webhook.CreateCard)
-		if err := b.AdoptHomeless(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "endpoint", look(t, b, ids[0]).EndpointID, "")
-		for _, e := range []webhook.Endpoint{second, first} {
-			set(t, b, e.ID, func(e *webhook.Endpoint) { e.Types = nil })
-		}
-		for i, id := range ids {
-			d := look(t, b, id)
-			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{second.ID, i + 1})
-		}
-		same(t, "tickets", len(b.Tickets()), 2)
-		b.CheckWindows(t)
-	})
-}
-
-// A second endpoint may come before the first has adopted everything.
-func TestWhatTheFirstEndpointIsAdoptingIsNotTheSeconds(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		ids := tell(t, b, "a", "a")
-		topup := store(t, b, ledgertest.NewEvent("acme", "tp_1", "Pending")).DeliveryIDs[0]
-		first := unadopted(t, b)
-		change(t, b, "UPDATE endpoints SET types = $1 WHERE id = $2", string(webhook.ProfileUpdated), first.ID)
-		ids = append(ids, tell(t, b, "a")...) // waits behind the others
-		second := b.Endpoint(t, "acme", 8)
-		same(t, "whose the top-up is", look(t, b, topup).EndpointID, second.ID)
-		adoptHomeless(t, b)
-		for i, id := range ids {
-			d := look(t, b, id)
-			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{first.ID, i + 1})
-		}
-		same(t, "the second's next sequence", windowOf(t, b, second.ID).NextSequence, 2)
-		b.CheckWindows(t)
-		b.CheckCounts(t)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/webhook"
 )
 
 // TogetherIn lets start hand over n operations, in goroutines of its own, that
@@ -202,4 +203,11 @@ func (l *Ledger) ListReplayable(ctx context.Context, f delivery.Filter, most int
 // RetainAt is Retain as it will be at now.
 func (l *Ledger) RetainAt(ctx context.Context, now time.Time, keep time.Duration) error {
 	return l.retain(ctx, now, keep)
+}
+
+// CreateAndDie is CreateEndpoint of a process that dies before it has let go
+// what waited.
+func (l *Ledger) CreateAndDie(ctx context.Context, e webhook.Endpoint) (webhook.Endpoint, error) {
+	e, _, err := l.createEndpoint(ctx, e, nil, nil)
+	return e, err
 }

@@ -31,8 +31,8 @@ func TestDeliveriesAreListedByEveryFilterPageByPage(t *testing.T) {
 		set(t, b, a1.ID, pause)
 		held := add(ledgertest.NewEvent("acme", "tp_4", "Pending"))
 		b.Partner(t, "lonely")
-		homeless := add(ledgertest.NewEvent("lonely", "tp_5", "Pending"))
-		all := []string{homeless, held, sending, queued, later, gone, sent}
+		unrouted := add(ledgertest.NewEvent("lonely", "tp_5", "Pending"))
+		all := []string{unrouted, held, sending, queued, later, gone, sent}
 		event := look(t, b, gone).EventID
 
 		for name, c := range map[string]struct {
@@ -46,7 +46,7 @@ func TestDeliveriesAreListedByEveryFilterPageByPage(t *testing.T) {
 			"delivered":             {delivery.Filter{State: webhook.Delivered}, []string{sent}},
 			"exhausted":             {delivery.Filter{State: webhook.Exhausted}, []string{gone}},
 			"pending":               {delivery.Filter{State: webhook.Pending}, []string{later}},
-			"held":                  {delivery.Filter{State: webhook.Held}, []string{homeless, held}},
+			"held":                  {delivery.Filter{State: webhook.Held}, []string{unrouted, held}},
 			"queued":                {delivery.Filter{State: webhook.Queued}, []string{queued}},
 			"sending":               {delivery.Filter{State: webhook.Sending}, []string{sending}},
 			"cancelled":             {delivery.Filter{State: webhook.Cancelled}, nil},

@@ -38,13 +38,12 @@ func TestEveryDeliveryIsToldOfOnce(t *testing.T) {
 			func() { store(t, b, keyed("twice", "tp_2", "Pending")) })
 		told("an event that comes twice in one batch", "TopupCard first", 1)
 
-		b.Partner(t, "homeless")
-		store(t, b, ledgertest.NewEvent("homeless", "tp_1", "Pending"))
+		b.Partner(t, "unrouted")
+		store(t, b, ledgertest.NewEvent("unrouted", "tp_1", "Pending"))
 		told("an event that waits for an endpoint", "TopupCard first", 1)
-		b.Endpoint(t, "homeless", 4, webhook.CreateCard)
-		adoptHomeless(t, b)
-		told("its adoption", "", 0)
-		store(t, b, ledgertest.NewEvent("homeless", "tp_2", "Pending"))
+		b.Endpoint(t, "unrouted", 4, webhook.CreateCard)
+		told("an endpoint that takes its place over", "", 0)
+		store(t, b, ledgertest.NewEvent("unrouted", "tp_2", "Pending"))
 		told("an event that nobody takes", "", 0)
 
 		o := b.Order(t, "acme", "order-1", time.Hour)

@@ -44,11 +44,24 @@ func tell(t *testing.T, b *ledgertest.Bench, subjects ...string) (deliveries []s
 }
 
 // tellMany appends n events about one subject at once.
-func tellMany(t *testing.T, b *ledgertest.Bench, n int) (deliveries []string) {
+func tellMany(t *testing.T, b *ledgertest.Bench, n int) []string {
+	t.Helper()
+	return tellAll(t, b, n, func(i int) delivery.NewEvent { return about("a", fmt.Sprint(i)) })
+}
+
+// tellCards appends n events about cards at once.
+func tellCards(t *testing.T, b *ledgertest.Bench, n int) []string {
+	t.Helper()
+	return tellAll(t, b, n, func(i int) delivery.NewEvent {
+		return typed("acme", webhook.CreateCard, fmt.Sprint("card_", i), "Init")
+	})
+}
+
+func tellAll(t *testing.T, b *ledgertest.Bench, n int, event func(i int) delivery.NewEvent) (deliveries []string) {
 	t.Helper()
 	events := make([]delivery.NewEvent, n)
 	for i := range events {
-		events[i] = about("a", fmt.Sprint(i))
+		events[i] = event(i)
 	}
 	answers, errs := b.AppendAll(t.Context(), events)
 	if err := errors.Join(errs...); err != nil {
@@ -393,12 +406,12 @@ func TestOrderIsRefusedForTooMuchAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnOrderedEndpointAdoptsInOrder(t *testing.T) {
+func TestAnOrderedEndpointTakesOverInOrder(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		ids := tell(t, b, "a", "b", "a", "a", "b")
-		e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
-			URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}})
+		e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "acme",
+			URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,162 +431,77 @@ func TestAnOrderedEndpointAdoptsInOrder(t *testing.T) {
 	})
 }
 
-// unadopted is an ordered endpoint whose process died before it adopted anything.
-func unadopted(t *testing.T, b *ledgertest.Bench) webhook.Endpoint {
+// unfiltered is an ordered endpoint whose process died before it let go what waited.
+func unfiltered(t *testing.T, b *ledgertest.Bench, types ...webhook.Type) webhook.Endpoint {
 	t.Helper()
-	e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme", Types: []webhook.Type{webhook.CreateCard},
+	e, err := b.CreateAndDie(t.Context(), webhook.Endpoint{PartnerCode: "acme", Types: types,
 		URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(t, b, "UPDATE endpoints SET types = '' WHERE id = $1", e.ID)
-	change(t, b, "UPDATE windows SET grown = 32, adopting = $1 WHERE endpoint_id = $2", true, e.ID)
+	change(t, b, "UPDATE windows SET grown = 32 WHERE endpoint_id = $1", e.ID)
+	same(t, "filtering", windowOf(t, b, e.ID).Filtering, true)
 	return e
 }
 
-func adoptHomeless(t *testing.T, b *ledgertest.Bench) {
+func takeOver(t *testing.T, b *ledgertest.Bench) {
 	t.Helper()
-	if err := b.AdoptHomeless(t.Context()); err != nil {
+	if err := b.TakeOver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	same(t, "windows that still filter", b.Count(t, "SELECT COUNT(*) FROM windows WHERE filtering"), 0)
 }
 
-func TestEventsStayBehindWhatIsStillToBeAdopted(t *testing.T) {
+func TestEventsStayBehindWhatIsStillToBeFiltered(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		ids := tell(t, b, "a", "a")
-		e := unadopted(t, b)
+		unfiltered(t, b)
 		ids = append(ids, tell(t, b, "a", "b")...)
+		promote(t, b)
 		given(t, b)
-		same(t, "adopting", windowOf(t, b, e.ID).Adopting, true)
-		adoptHomeless(t, b)
-		same(t, "adopting", windowOf(t, b, e.ID).Adopting, false)
+		takeOver(t, b)
 		ids = append(ids, tell(t, b, "a", "c")...)
 		given(t, b, ids[0], ids[3], ids[5])
 		for i, id := range ids {
 			same(t, "sequence", look(t, b, id).Sequence, i+1)
 		}
 		b.CheckWindows(t)
-		b.CheckCounts(t)
 	})
 }
 
-func TestAnEventForSeveralEndpointsComesAfterWhatTheyAdopt(t *testing.T) {
+// However much there is to filter, nobody is refused meanwhile.
+func TestAnEventForSeveralEndpointsWaitsBehindWhatIsFiltered(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
-		const homeless = 499 // one step adopts them
-		tellMany(t, b, homeless)
-		e := unadopted(t, b)
-		other := b.Endpoint(t, "acme", 8, webhook.TopupCard)
-		change(t, b, "UPDATE endpoints SET types = '' WHERE id = $1", other.ID)
-		both := store(t, b, about("a", "last")).DeliveryIDs
+		const waiting = 501 // more than one step ends
+		tellMany(t, b, waiting)
+		e := unfiltered(t, b, webhook.CreateCard)
+		other := b.Endpoint(t, "acme", 8)
+		card := typed("acme", webhook.CreateCard, "card_1", "Init")
+		card.Event.Subject = "a"
+		both := store(t, b, card).DeliveryIDs
 		same(t, "deliveries", len(both), 2)
+		mine := ""
 		for _, id := range both {
 			d := look(t, b, id)
-			want := map[string]int64{e.ID: homeless + 1, other.ID: 1}[d.EndpointID]
+			want := map[string]int64{e.ID: waiting + 1, other.ID: 1}[d.EndpointID]
 			same(t, "sequence", d.Sequence, want)
 			same(t, "blocked", d.Blocked, d.EndpointID == e.ID)
-		}
-		same(t, "adopting", windowOf(t, b, e.ID).Adopting, false)
-		b.CheckWindows(t)
-		b.CheckCounts(t)
-	})
-}
-
-// One event of a batch lets the adoption come to its end; those before it must
-// not wait for an adoption that is over.
-func TestEventsOfOneBatchKeepTheirOrderWhileTheirEndpointAdopts(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		waited := tell(t, b, "a")
-		e := unadopted(t, b)
-		other := b.Endpoint(t, "acme", 8, webhook.TopupCard)
-		events := []delivery.NewEvent{about("a", "first"), typed("acme", webhook.TopupCard, "tp_1", "Pending"), about("a", "last")}
-		events[1].Event.Subject = "a"
-		var answers []delivery.Appended
-		var errs []error
-		var appended sync.WaitGroup
-		b.TogetherIn(len(events), func() {
-			appended.Go(func() { answers, errs = b.AppendAll(t.Context(), events) })
-		})
-		appended.Wait()
-		same(t, "errors", errs, make([]error, len(events)))
-		ids := waited
-		for _, a := range answers {
-			for _, id := range a.DeliveryIDs {
-				if look(t, b, id).EndpointID != other.ID {
-					ids = append(ids, id)
-				}
+			if d.EndpointID == e.ID {
+				mine = id
 			}
 		}
-		for i, id := range ids {
-			d := look(t, b, id)
-			same(t, "endpoint", d.EndpointID, e.ID)
-			same(t, "sequence", d.Sequence, i+1)
-			same(t, "blocked", d.Blocked, i > 0)
-		}
-		b.CheckWindows(t)
-		b.CheckCounts(t)
-	})
-}
-
-// A step is all that a batch does for it: its neighbours would wait for more.
-func TestAnEventForSeveralEndpointsIsRefusedWhileMuchIsToBeAdopted(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		b.Partner(t, "other")
-		const homeless = 501
-		tellMany(t, b, homeless)
-		e := unadopted(t, b)
-		b.Endpoint(t, "acme", 8)
-		last := about("a", "last")
-		var early, neighbour error
-		together(b.Ledger, func() { _, early = b.Append(t.Context(), last) },
-			func() { _, neighbour = b.Append(t.Context(), ledgertest.NewEvent("other", "tp_1", "Pending")) })
-		wantKind(t, early, webhook.KindUnavailable)
-		var refusal *webhook.Error
-		same(t, "it may come again", errors.As(early, &refusal) && refusal.RetryAfter > 0, true)
-		same(t, "its neighbour", neighbour, error(nil))
-		same(t, "events stored", b.Count(t, "SELECT COUNT(*) FROM events"), homeless+1)
-		same(t, "adopted meanwhile", windowOf(t, b, e.ID).NextSequence, 1)
-		adoptHomeless(t, b)
-		again := store(t, b, last)
-		same(t, "sequence", look(t, b, again.DeliveryIDs[0]).Sequence, homeless+1)
-		b.CheckWindows(t)
-		b.CheckCounts(t)
-	})
-}
-
-// An adoption may begin in the batch that the event is in.
-func TestAnEventIsRefusedOrComesBeforeWhatItsEndpointBeginsToAdopt(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		b.Partner(t, "acme")
-		const homeless = 501
-		tellMany(t, b, homeless)
-		e := b.Endpoint(t, "acme", 32, webhook.CreateCard)
-		set(t, b, e.ID, order)
-		b.Endpoint(t, "acme", 8, webhook.CreateCard)
-		card := typed("acme", webhook.CreateCard, "a", "Init")
-		card.Event.Subject = "a"
-		var early, changed error
-		together(b.Ledger, func() { _, early = b.Append(t.Context(), card) }, func() {
-			_, changed = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Types = nil; return nil })
-		})
-		same(t, "the change", changed, error(nil))
-		want := 1
-		if early != nil {
-			wantKind(t, early, webhook.KindUnavailable)
-			want = homeless + 1
-		}
-		again := store(t, b, card)
-		same(t, "events stored", b.Count(t, "SELECT COUNT(*) FROM events"), homeless+1)
-		same(t, "sequence", look(t, b, again.DeliveryIDs[0]).Sequence, want)
+		b.Tickets()
+		takeOver(t, b)
+		given(t, b, mine)
+		same(t, "filtered", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE state = 'cancelled' AND reason = 'filtered'"), waiting)
 		b.CheckWindows(t)
 	})
 }
 
-// Another process goes on appending while an endpoint is made and adopts.
-func TestNoEventOvertakesAnEarlierOneWhileItsEndpointIsMade(t *testing.T) {
+// Another process goes on appending while an endpoint is made that takes over.
+func TestNoEventIsRefusedOrOvertakesAnEarlierOneWhileItsEndpointIsMade(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		other := b.Ledger
@@ -591,7 +519,9 @@ func TestNoEventOvertakesAnEarlierOneWhileItsEndpointIsMade(t *testing.T) {
 				ids = append(ids, a.DeliveryIDs...)
 			}
 		}
-		appendSome(50)
+		for _, waited := range [][]string{tellMany(t, b, 1000), tellCards(t, b, 1000)} {
+			ids = append(ids, waited...)
+		}
 		started, made := make(chan struct{}), make(chan struct{})
 		var appender sync.WaitGroup
 		appender.Go(func() {
@@ -608,18 +538,21 @@ func TestNoEventOvertakesAnEarlierOneWhileItsEndpointIsMade(t *testing.T) {
 			appendSome(20)
 		})
 		<-started
-		_, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
-			URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}})
+		e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "acme", Types: []webhook.Type{webhook.ProfileUpdated},
+			URL: "https://partner.example.com/hook", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 32, Ordered: true}}, nil)
 		close(made)
 		appender.Wait()
 		if err != nil {
 			t.Fatal(err)
 		}
+		same(t, "answered", len(ids), b.Count(t, "SELECT COUNT(*) FROM deliveries"))
 		for i, id := range ids {
-			same(t, "sequence", look(t, b, id).Sequence, i+1)
+			d := look(t, b, id)
+			same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{e.ID, i + 1})
 		}
+		same(t, "filtered", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE reason = 'filtered' AND webhook_type = 'CreateCard'"), 1000)
+		same(t, "filtering", windowOf(t, b, e.ID).Filtering, false)
 		b.CheckWindows(t)
-		b.CheckCounts(t)
 	})
 }
 

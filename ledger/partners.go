@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,48 +73,20 @@ func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found 
 // closes or opens the windows of all its endpoints in the same transaction.
 // change may run more than once. Entries without a detail say what changed.
 func (l *Ledger) UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error, by ...partners.AuditEntry) (p partners.Partner, err error) {
-	for {
-		ids, err := endpointIDs(ctx, l.db.Read, code)
-		if err != nil {
-			return p, err
-		}
-		p, err = l.updatePartner(ctx, code, ids, change, by)
-		if !errors.Is(err, errNewEndpoint) {
-			return p, err
-		}
-	}
-}
-
-// errNewEndpoint says that the partner got an endpoint whose window is not locked.
-var errNewEndpoint = &webhook.Error{Kind: webhook.KindConflict, Message: "the partner has a new endpoint: try again"}
-
-func endpointIDs(ctx context.Context, q database.Querier, code string) (ids []string, err error) {
-	t := new(database.Statement).Add("SELECT id FROM endpoints WHERE partner_code = ? AND removed_at = 0 ORDER BY id", code)
-	return database.Collect(ctx, q, t, database.One[string])
-}
-
-func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, change func(*partners.Partner) error, by []partners.AuditEntry) (p partners.Partner, err error) {
-	err = l.withLockedWindows(ctx, ids, func(ctx context.Context, b *batch) error {
-		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1"+l.db.ForChange, code)
+	alter := &alterOp{partner: code}
+	alter.do = func(ctx context.Context, b *batch) error {
+		row := b.tx.QueryRowContext(ctx, "SELECT "+partnerColumns+" FROM partners WHERE code = $1", code)
 		if p, err = scanPartner(row.Scan); errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("partner", code)
 		} else if err != nil {
 			return err
-		}
-		// CreateEndpoint holds the partner's lock, too: none can be added any more.
-		now, err := endpointIDs(ctx, b.tx, code)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(ids, id) }) {
-			return errNewEndpoint
 		}
 		before := p
 		if err := change(&p); err != nil {
 			return err
 		}
 		p.UpdatedAt = b.now
-		for _, id := range ids {
+		for _, id := range alter.endpoints {
 			w, err := b.window(id)
 			if err != nil {
 				return err
@@ -127,8 +100,38 @@ func (l *Ledger) updatePartner(ctx context.Context, code string, ids []string, c
 			b.acted(by, code, before.Changes(p))
 		}
 		return err
-	})
+	}
+	err = l.change(ctx, alter)
 	return p, err
+}
+
+// lockPartners locks the partners that the batch changes, and finds the windows
+// that go with them. Whoever adds one locks its partner, too.
+func (b *batch) lockPartners(ctx context.Context) error {
+	changes := map[string][]*alterOp{}
+	for _, op := range b.alters {
+		if a := op.alter; a.partner != "" {
+			a.endpoints = nil
+			changes[a.partner] = append(changes[a.partner], a)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	codes := slices.Sorted(maps.Keys(changes))
+	if err := lockPartners(ctx, b.tx, codes, b.ledger.db.ForUpdate); err != nil {
+		return err
+	}
+	t := database.InList(new(database.Statement).Add("SELECT partner_code, id FROM endpoints WHERE removed_at = 0 AND partner_code IN "), codes)
+	database.InList(t.Add(" UNION ALL SELECT code, unrouted FROM partners WHERE unrouted <> '' AND code IN "), codes)
+	return t.Query(ctx, b.tx, func(rows database.Row) error {
+		var code, id string
+		err := rows.Scan(&code, &id)
+		for _, a := range changes[code] {
+			a.endpoints = append(a.endpoints, id)
+		}
+		return err
+	})
 }
 
 const secretColumns = `id, partner_code, state, sealed, created_at, activated_at, retires_at, revoked_at`

@@ -121,7 +121,7 @@ func TestRepairsAndListsReadByIndex(t *testing.T) {
 	_, _, ofObject := b.Deliveries(t.Context(), delivery.Filter{Reference: "tp_1", Limit: 50})
 	_, ofEvent := b.EventDeliveries(t.Context(), look(t, b, ids[0]).EventID)
 	for _, err := range []error{queued, abandoned, claimed, promoted, ofPartner, ofEndpoint, ofObject, ofEvent,
-		b.AdoptHomeless(t.Context()), b.CancelRemoved(t.Context()), b.RemoveEndpoint(t.Context(), e.ID)} {
+		b.TakeOver(t.Context()), b.CancelRemoved(t.Context()), b.RemoveEndpoint(t.Context(), e.ID)} {
 		if err != nil {
 			t.Fatal(err)
 		}

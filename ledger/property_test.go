@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -71,6 +72,9 @@ func (l *life) wipe(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := l.Raw.ExecContext(t.Context(), "UPDATE partners SET unrouted = ''"); err != nil {
+		t.Fatal(err)
+	}
 	l.slots.Open(0)
 	l.Tickets()
 }
@@ -119,6 +123,7 @@ func (l *life) check(t *rapid.T) {
 	must(t, err)
 	for _, d := range found {
 		was, ended := l.over[d.ID]
+		was.EndpointID = cmp.Or(was.EndpointID, d.EndpointID) // its place may have been taken over
 		if ended && was != d.Delivery {
 			t.Errorf("a finished delivery changed from\n%+v to\n%+v", was, d.Delivery)
 		}
@@ -271,19 +276,24 @@ func (l *life) addEndpoint(t *rapid.T) {
 	if len(l.endpoints) == 3 {
 		t.Skip("there are enough")
 	}
-	e := webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme", CreatedAt: time.Now(),
+	e := webhook.Endpoint{PartnerCode: "acme", CreatedAt: time.Now(),
 		Window: webhook.Window{MaxInFlight: rapid.IntRange(1, 4).Draw(t, "max in flight"), Ordered: rapid.Bool().Draw(t, "ordered")}}
 	if rapid.Bool().Draw(t, "one type") {
 		e.Types = []webhook.Type{webhook.CreateCard}
 	}
-	_, err := l.CreateEndpoint(t.Context(), e)
+	var err error
+	if rapid.Bool().Draw(t, "dies") {
+		e, err = l.CreateAndDie(t.Context(), e)
+	} else {
+		e, err = l.CreateEndpoint(t.Context(), e, nil)
+	}
 	must(t, err)
 	l.endpoints = append(l.endpoints, e.ID)
 }
 
 func (l *life) removeEndpoint(t *rapid.T) {
-	if len(l.endpoints) < 2 {
-		t.Skip("the last one stays")
+	if len(l.endpoints) == 0 {
+		t.Skip("there is no endpoint")
 	}
 	must(t, l.RemoveEndpoint(t.Context(), l.endpoints[0]))
 	l.endpoints = l.endpoints[1:]
@@ -340,7 +350,7 @@ func (l *life) timePasses(t *rapid.T) {
 	}
 	_, err := l.Promote(t.Context(), 128)
 	must(t, err)
-	must(t, l.AdoptHomeless(t.Context()))
+	must(t, l.TakeOver(t.Context()))
 }
 
 func (l *life) hourLater(t *rapid.T) {
@@ -421,7 +431,7 @@ func (l *life) end(t *rapid.T) {
 		})
 		must(t, err)
 	}
-	must(t, l.AdoptHomeless(t.Context()))
+	must(t, l.TakeOver(t.Context()))
 	l.crash(t)
 	for idle := 0; idle < 3; idle++ {
 		for tickets := append(l.queue, l.Tickets()...); len(tickets) > 0; tickets = l.Tickets() {

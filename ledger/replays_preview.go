@@ -23,7 +23,7 @@ const (
 // replayable adds the deliveries of f that can be sent again and were made
 // after the delivery with the id after.
 func replayable(t *database.Statement, f delivery.Filter, after string) *database.Statement {
-	t.Add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
+	t.Add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND NOT COALESCE(w.unrouted, FALSE) AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
 		database.Below("", f.Until, webhook.DeliveryPrefix), after)
 	narrow(t, f)
 	return t

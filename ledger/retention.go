@@ -95,7 +95,7 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(database.Statement).Add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
-			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), adoptBatch)
+			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), cancelStep)
 		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
 			var endpoint, id string
 			err := rows.Scan(&endpoint, &id)
@@ -114,12 +114,11 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 }
 
 func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) error {
-	var endpoints []string
-	if endpoint != "" {
-		endpoints = []string{endpoint}
-	}
-	return l.withLockedWindows(ctx, endpoints, func(ctx context.Context, b *batch) error {
-		_, err := b.cancel(ctx, reasonExpired, endpoint, func(t *database.Statement) { database.InList(t.Add("endpoint_id = ? AND id IN ", endpoint), ids) })
+	return l.withLockedWindows(ctx, []string{endpoint}, func(ctx context.Context, b *batch) error {
+		w, err := b.window(endpoint)
+		if err == nil {
+			_, err = b.cancel(ctx, reasonExpired, w, func(t *database.Statement) { database.InList(t.Add("id IN "), ids) })
+		}
 		return err
 	})
 }

@@ -18,7 +18,7 @@ func (l *Ledger) Rewind(ctx context.Context) error {
 	now := time.Now()
 	most := database.Micros(now.Add(webhook.ClockTolerance))
 	t := new(database.Statement).Add("SELECT endpoint_id FROM windows WHERE wake_at > ?", database.Micros(now.Add(database.LookAhead)))
-	t.Add(" UNION SELECT endpoint_id FROM deliveries WHERE endpoint_id <> '' AND due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
+	t.Add(" UNION SELECT endpoint_id FROM deliveries WHERE due_at > ? AND due_at > ? + "+longestWait(l.retry), most, most)
 	ids, err := database.Collect(ctx, l.db.Read, t, database.One[string])
 	if err != nil {
 		return fmt.Errorf("look for times of a clock that was ahead: %w", err)

@@ -59,9 +59,9 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Partner(t, "lonely")
-		homeless := add(ledgertest.NewEvent("lonely", "tp_5", "Pending"))
+		unrouted := add(ledgertest.NewEvent("lonely", "tp_5", "Pending"))
 		order := b.Order(t, "other", "shop-1", time.Hour)
-		all := []string{homeless, ended, held, sending, queued, later, gone, sent}
+		all := []string{unrouted, ended, held, sending, queued, later, gone, sent}
 		event := look(t, b, gone).EventID
 		type states = []webhook.State
 
@@ -83,18 +83,18 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 			"delivered":               {ledger.DeliveryQuery{States: states{webhook.Delivered}}, []string{sent}},
 			"exhausted":               {ledger.DeliveryQuery{States: states{webhook.Exhausted}}, []string{gone}},
 			"pending":                 {ledger.DeliveryQuery{States: states{webhook.Pending}}, []string{later}},
-			"held":                    {ledger.DeliveryQuery{States: states{webhook.Held}}, []string{homeless, held}},
+			"held":                    {ledger.DeliveryQuery{States: states{webhook.Held}}, []string{unrouted, held}},
 			"queued":                  {ledger.DeliveryQuery{States: states{webhook.Queued}}, []string{queued}},
 			"sending":                 {ledger.DeliveryQuery{States: states{webhook.Sending}}, []string{sending}},
 			"cancelled":               {ledger.DeliveryQuery{States: states{webhook.Cancelled}}, []string{ended}},
-			"not yet ended":           {ledger.DeliveryQuery{States: states{webhook.Held, webhook.Pending, webhook.Queued, webhook.Sending}}, []string{homeless, held, sending, queued, later}},
+			"not yet ended":           {ledger.DeliveryQuery{States: states{webhook.Held, webhook.Pending, webhook.Queued, webhook.Sending}}, []string{unrouted, held, sending, queued, later}},
 			"ended":                   {ledger.DeliveryQuery{States: states{webhook.Delivered, webhook.Exhausted, webhook.Cancelled}}, []string{ended, gone, sent}},
 			"of a type":               {ledger.DeliveryQuery{Types: []webhook.Type{webhook.CreateCard, webhook.CardTransaction}}, []string{later}},
 			"answered 500":            {ledger.DeliveryQuery{StatusCode: 500}, []string{gone}},
 			"answered 5xx":            {ledger.DeliveryQuery{StatusClass: 5}, []string{gone}},
 			"answered 2xx":            {ledger.DeliveryQuery{StatusClass: 2}, []string{sent}},
 			"of a class":              {ledger.DeliveryQuery{ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, []string{later}},
-			"never attempted":         {ledger.DeliveryQuery{AttemptsMax: 1, States: states{webhook.Held, webhook.Queued}}, []string{homeless, held, queued}},
+			"never attempted":         {ledger.DeliveryQuery{AttemptsMax: 1, States: states{webhook.Held, webhook.Queued}}, []string{unrouted, held, queued}},
 			"attempted":               {ledger.DeliveryQuery{AttemptsMin: 1}, []string{sending, later, gone, sent}},
 			"slow":                    {ledger.DeliveryQuery{DurationMin: time.Second}, []string{gone}},
 			"fast":                    {ledger.DeliveryQuery{DurationMin: time.Millisecond, DurationMax: time.Second}, []string{sent}},
@@ -108,8 +108,8 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 			"of an event":             {ledger.DeliveryQuery{Reference: event}, []string{gone}},
 			"by its id":               {ledger.DeliveryQuery{Reference: gone}, []string{gone}},
 			"of an order":             {ledger.DeliveryQuery{Reference: order.ID}, nil},
-			"needs attention":         {ledger.DeliveryQuery{NeedsAttention: true}, []string{homeless, held, later, gone}},
-			"a partner's attention":   {ledger.DeliveryQuery{NeedsAttention: true, Scope: partners.Only("lonely")}, []string{homeless}},
+			"needs attention":         {ledger.DeliveryQuery{NeedsAttention: true}, []string{unrouted, held, later, gone}},
+			"a partner's attention":   {ledger.DeliveryQuery{NeedsAttention: true, Scope: partners.Only("lonely")}, []string{unrouted}},
 			"an endpoint's attention": {ledger.DeliveryQuery{NeedsAttention: true, EndpointID: a1.ID}, []string{held, gone}},
 			"since the beginning":     {ledger.DeliveryQuery{Since: began}, all},
 			"since a time to come":    {ledger.DeliveryQuery{Since: time.Now().Add(time.Hour)}, nil},

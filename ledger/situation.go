@@ -50,7 +50,7 @@ type Situation struct {
 	// for a retry or replay, behind one of their subject; Held are those of the
 	// waiting whose endpoint is paused or disabled.
 	InFlight, WaitingFirst, WaitingAgain, WaitingBlocked, Held int64
-	WaitingForEndpoint                                         int64 // of partners without one; up to MaxCounted
+	WaitingForEndpoint                                         int64 // of partners without one
 
 	// Deliveries whose newest attempt failed by a fault of the gateway within
 	// InternalWithin; up to MaxCounted.
@@ -162,7 +162,7 @@ func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
 		COALESCE((SELECT queued_at FROM deliveries WHERE `+open+`queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
 		COALESCE((SELECT MIN(wake_at) FROM windows WHERE wake_at IS NOT NULL AND wake_at <= $1), 0),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),
-		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`endpoint_id = '' AND due_at IS NOT NULL LIMIT $3) AS homeless),
+		(SELECT COALESCE(SUM(waiting_first + waiting_again + waiting_blocked), 0) FROM windows WHERE unrouted),
 		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.db.Clock+` - $4)`,
 		database.Micros(s.AsOf), database.Micros(s.AsOf.Add(-InternalWithin)), MaxCounted, delivery.LeaseTime.Microseconds(), from, database.Below("", database.Soon(time.Time{}), webhook.DeliveryPrefix)).
 		Scan(database.Time(&s.OldestQueued), database.Time(&s.OldestWake), &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)

@@ -32,6 +32,7 @@ func TestTwoProcessesGetAlongUnderLoad(t *testing.T) {
 			s.endpoints = append(s.endpoints, b.Endpoint(t, code, 16).ID)
 		}
 	}
+	b.Partner(t, "comet") // has an endpoint now and then
 	ctx, stop := context.WithTimeout(t.Context(), stressFor)
 	defer stop()
 	var wg sync.WaitGroup
@@ -67,6 +68,8 @@ func TestTwoProcessesGetAlongUnderLoad(t *testing.T) {
 		b.Count(t, "SELECT COUNT(*) FROM deliveries"), b.Count(t, "SELECT COUNT(*) FROM attempts"), again.Load())
 }
 
+var stormPartners = []string{"acme", "bolt", "comet"}
+
 func ptr[T any](v T) *T { return &v }
 
 // counter counts the warnings of a ledger.
@@ -99,7 +102,7 @@ func unless(err error, kinds ...webhook.Kind) error {
 }
 
 func (s *storm) append(l *ledger.Ledger) error {
-	partner := []string{"acme", "bolt"}[rand.IntN(2)]
+	partner := stormPartners[rand.IntN(3)]
 	e := ledgertest.NewEvent(partner, "tp_"+string(rune('a'+rand.IntN(20))), []string{"Pending", "Completed"}[rand.IntN(2)])
 	if rand.IntN(4) == 0 {
 		e.IdempotencyKey, e.DefaultKey = "key_"+string(rune('a'+rand.IntN(20)))+e.Event.ObjectID+e.Event.Status, true
@@ -159,7 +162,7 @@ func (s *storm) changeEndpoint(l *ledger.Ledger) error {
 }
 
 func (s *storm) changePartner(l *ledger.Ledger) error {
-	_, err := l.UpdatePartner(s.t.Context(), []string{"acme", "bolt"}[rand.IntN(2)], func(p *partners.Partner) error {
+	_, err := l.UpdatePartner(s.t.Context(), stormPartners[rand.IntN(3)], func(p *partners.Partner) error {
 		p.Disabled = rand.IntN(4) == 0
 		return nil
 	})
@@ -204,12 +207,12 @@ func (s *storm) requeue(l *ledger.Ledger) error {
 }
 
 func (s *storm) endpointComesAndGoes(l *ledger.Ledger) error {
-	e, err := l.CreateEndpoint(s.t.Context(), webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: "acme",
-		CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 4}})
+	e, err := l.CreateEndpoint(s.t.Context(), webhook.Endpoint{PartnerCode: []string{"acme", "comet"}[rand.IntN(2)],
+		CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 4}}, nil)
 	if err != nil {
 		return err
 	}
-	if err := l.AdoptHomeless(s.t.Context()); err != nil {
+	if err := l.TakeOver(s.t.Context()); err != nil {
 		return err
 	}
 	return l.RemoveEndpoint(s.t.Context(), e.ID)
@@ -217,7 +220,8 @@ func (s *storm) endpointComesAndGoes(l *ledger.Ledger) error {
 
 // finish opens everything and delivers what is left.
 func (s *storm) finish() {
-	for _, code := range []string{"acme", "bolt"} {
+	s.Endpoint(s.t, "comet", 32)
+	for _, code := range stormPartners {
 		if _, err := s.UpdatePartner(s.t.Context(), code, func(p *partners.Partner) error { p.Disabled = false; return nil }); err != nil {
 			s.t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ type window struct {
 const windowColumns = `w.endpoint_id, w.max_in_flight, w.grown, w.used, w.waiting_first, w.waiting_again, w.waiting_blocked, w.admissions,
 	w.next_sequence, w.paused, w.disabled, w.partner_disabled, w.removed, w.wake_at, w.breaker, w.open_until,
 	w.breaker_epoch, w.breaker_opened, w.breaker_reason, w.probe, w.probes_passed, w.last_success, w.failing_since, w.failed,
-	w.gone, w.warned, w.disabled_reason, w.not_before, w.rate_every, w.rate_next, w.ordered, w.adopting, w.tests, w.breaker_refused`
+	w.gone, w.warned, w.disabled_reason, w.not_before, w.rate_every, w.rate_next, w.ordered, w.unrouted, w.filtering, w.tests, w.breaker_refused`
 
 func windowFields(w *webhook.Window) []any {
 	b, h := &w.Breaker, &w.Health
@@ -32,7 +32,7 @@ func windowFields(w *webhook.Window) []any {
 		&w.NextSequence, &w.Paused, &w.Disabled, &w.PartnerDisabled, &w.Removed, database.Time(&w.WakeAt), &b.State,
 		database.Time(&b.OpenUntil), &b.Epoch, &b.Opened, &b.Reason, &b.Probe, &b.Passed, database.Time(&h.LastSuccess),
 		database.Time(&h.FailingSince), &h.Failed, &h.Gone, database.Duration(&h.Warned), &h.DisabledReason, database.Time(&w.NotBefore),
-		database.Duration(&w.RateEvery), database.Time(&w.RateNext), &w.Ordered, &w.Adopting, &w.Tests, &b.Refused}
+		database.Duration(&w.RateEvery), database.Time(&w.RateNext), &w.Ordered, &w.Unrouted, &w.Filtering, &w.Tests, &b.Refused}
 }
 
 // lockWindows locks the rows of every endpoint that the batch concerns, in
@@ -72,6 +72,19 @@ func (b *batch) lockWindows(ctx context.Context) error {
 		return err
 	}
 	return b.readNow(ctx)
+}
+
+// checkRoutes has the batch run again if, before their windows were locked, an
+// endpoint of its events was removed or took a waiting place over.
+func (b *batch) checkRoutes(context.Context) error {
+	for _, op := range b.fresh() {
+		for _, endpoint := range op.append.endpoints {
+			if w := b.windows[endpoint.ID]; w != nil && (w.Removed || w.Unrouted != endpoint.Window.Unrouted) {
+				return &rerouted{}
+			}
+		}
+	}
+	return nil
 }
 
 // window returns the locked row of an endpoint.
@@ -337,7 +350,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 		breaker_epoch = v.column17, breaker_opened = v.column18, breaker_reason = v.column19, probe = v.column20,
 		probes_passed = v.column21, last_success = v.column22, failing_since = v.column23, failed = v.column24,
 		gone = v.column25, warned = v.column26, disabled_reason = v.column27, not_before = v.column28,
-		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, adopting = v.column32, tests = v.column33,
+		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, filtering = v.column32, tests = v.column33,
 		breaker_refused = v.column34 FROM `)
 	t.Table(len(changed), func(i int) []any {
 		w := changed[i]
@@ -346,7 +359,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, database.Micros(w.wakeUp(b.now)), string(k.State),
 			database.Micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, database.Micros(h.LastSuccess), database.Micros(h.FailingSince),
 			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, database.Micros(w.NotBefore), w.RateEvery.Microseconds(),
-			database.Micros(w.RateNext), w.Ordered, w.Adopting, w.Tests, k.Refused}
+			database.Micros(w.RateNext), w.Ordered, w.Filtering, w.Tests, k.Refused}
 	})
 	t.Add(" WHERE windows.endpoint_id = v.column1")
 	if t.Arrays {
@@ -358,7 +371,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 // wakeUp is when the promoter must look at the window: never while it is
 // closed by somebody (whoever opens it wakes it), nor before its gate opens.
 func (w *window) wakeUp(now time.Time) time.Time {
-	if !w.Open() || w.WaitingFirst+w.WaitingAgain == 0 || w.Breaker.State == webhook.BreakerOpen && w.Breaker.OpenUntil.IsZero() {
+	if !w.Open() || w.Filtering || w.WaitingFirst+w.WaitingAgain == 0 || w.Breaker.State == webhook.BreakerOpen && w.Breaker.OpenUntil.IsZero() {
 		return time.Time{}
 	}
 	gate := w.GateAt(now)

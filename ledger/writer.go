@@ -42,6 +42,7 @@ type operation struct {
 
 // alterOp changes windows, and deliveries under them, in its own way.
 type alterOp struct {
+	partner   string   // who is locked, with the windows of all their endpoints; empty: nobody
 	endpoints []string // whose windows are locked before do runs
 	do        func(ctx context.Context, b *batch) error
 }
@@ -252,20 +253,52 @@ func (w *writer) answer(ops []*operation, err error) {
 }
 
 // retryable reports whether the same transaction may well succeed when it is
-// run again: that of an event that came as its endpoint began to adopt, or as its
-// partner's last one went, and whatever the database says so of.
-func retryable(err error) bool {
-	return errors.Is(err, errAdopting) || errors.Is(err, errHomeless) || database.Retryable(err)
+// run again: that of an event that came as its partner's endpoints changed, and
+// whatever the database says so of.
+func retryable(err error) bool { return errors.Is(err, errRerouted) || database.Retryable(err) }
+
+// rerouted fails a batch one of whose events goes another way than was read.
+type rerouted struct {
+	unplaced []string // partners who need a waiting place first
 }
+
+func (*rerouted) Error() string { return errRerouted.Message }
+func (*rerouted) Unwrap() error { return errRerouted }
+
+// errRerouted is what the sender of an event hears that met it every time.
+var errRerouted = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time.Second,
+	Message: "the partner's endpoints change at this moment: send this one again"}
+
+// rerouteTries is how often a batch is tried whose events go another way than
+// was read. Each failure takes a change that was committed meanwhile.
+const rerouteTries = 5
 
 // lost reports whether err is the database's absence.
 func lost(err error) bool {
 	return webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err)
 }
 
-// transact runs ops in one transaction of their own, then tells what it made
-// and hands the tickets on.
-func (w *writer) transact(ops []*operation) error {
+// transact runs ops in one transaction of their own, with fresh eyes if the
+// endpoints of their partners changed meanwhile.
+func (w *writer) transact(ops []*operation) (err error) {
+	for range rerouteTries {
+		err = w.attempt(ops)
+		changed, ok := errors.AsType[*rerouted](err)
+		if !ok {
+			return err
+		}
+		if len(changed.unplaced) > 0 {
+			if err := w.ledger.makePlaces(context.Background(), changed.unplaced); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// attempt runs ops in one transaction, then tells what it made and hands the
+// tickets on.
+func (w *writer) attempt(ops []*operation) error {
 	ctx, cancel := context.WithTimeout(context.Background(), database.CommitTimeout)
 	defer cancel()
 	now := time.Now()
@@ -308,9 +341,9 @@ func (w *writer) transact(ops []*operation) error {
 
 // batch is one transaction of the delivery path.
 //
-// Locks are taken in one order everywhere: orders by id, partners without
-// endpoint, idempotency keys and objects sorted, then window rows by endpoint, then deliveries, and the head of
-// the audit chain last of all. Two processes can then never wait for each other in
+// Locks are taken in one order everywhere: orders by id, partners by code,
+// idempotency keys and objects sorted, then window rows by endpoint, then
+// deliveries, and the head of the audit chain last of all. Two processes can then never wait for each other in
 // a circle.
 type batch struct {
 	ledger  *Ledger
@@ -362,10 +395,12 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 		do   func(context.Context) error
 	}{
 		{"change orders", b.changeOrders}, // locks orders, adds the events of those that moved
+		{"lock partners", b.lockPartners}, // that are changed
 		{"open events", b.openEvents},     // locks keys and objects, drops duplicates
 		{"hold orders", b.holdOrders},     // to their events
 		{"lock windows", b.lockWindows},   // of every endpoint concerned
 		{"record attempts", b.record},     // frees slots
+		{"check routes", b.checkRoutes},   // of events, whose windows are read now
 		{"alter windows", b.alter},        // pause, retry, promote, …
 		{"append deliveries", b.appendTo}, // takes slots while there is room
 		{"unblock subjects", b.unblock},
@@ -419,7 +454,12 @@ func (e *tooSlow) Unwrap() error { return errTooSlow }
 // batch. Once that has begun it waits for it whatever happens to ctx, since
 // do's results belong to the caller; before, an end of ctx takes it back.
 func (l *Ledger) withLockedWindows(ctx context.Context, endpoints []string, do func(ctx context.Context, b *batch) error) error {
-	op := &operation{alter: &alterOp{endpoints, do}}
+	return l.change(ctx, &alterOp{endpoints: endpoints, do: do})
+}
+
+// change runs an alteration as withLockedWindows does.
+func (l *Ledger) change(ctx context.Context, alter *alterOp) error {
+	op := &operation{alter: alter}
 	if err := l.writer.hand(ctx, op); err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ const (
 type Delivery struct {
 	ID          string // dlv_…
 	EventID     string
-	EndpointID  string // empty until the partner's first matching endpoint adopts it
+	EndpointID  string // empty as long as the partner has no endpoint
 	PartnerCode string
 	Type        Type
 	ObjectID    string

@@ -44,12 +44,14 @@ type Window struct {
 	RateEvery time.Duration // at most one delivery in this time, with a burst of one second's; 0: no limit
 	RateNext  time.Time     // when the rate would be used up to, see RateRoom
 	Ordered   bool          // one delivery of a subject at a time, in sequence
-	Adopting  bool          // deliveries without endpoint that it takes are still to become its own
+	Unrouted  bool          // a waiting place: the partner's next endpoint takes it over
+	Filtering bool          // what waits is still to be rid of types that the endpoint does not take
 }
 
-// Open reports whether deliveries may leave as far as people decide.
+// Open reports whether deliveries may leave as far as people decide; none does
+// without an endpoint.
 func (w Window) Open() bool {
-	return !w.Paused && !w.Disabled && !w.PartnerDisabled && !w.Removed
+	return !w.Paused && !w.Disabled && !w.PartnerDisabled && !w.Removed && !w.Unrouted
 }
 
 // Resume lets deliveries leave again after a pause. An endpoint that disabled
@@ -92,7 +94,7 @@ func bounded(t, now time.Time, most time.Duration) time.Time {
 
 // Room is how many more deliveries may be admitted at now.
 func (w Window) Room(now time.Time) int {
-	if !w.Open() || now.Before(w.NotBefore) {
+	if !w.Open() || w.Filtering || now.Before(w.NotBefore) {
 		return 0
 	}
 	room := min(w.Grown, w.MaxInFlight) - w.Used
@@ -199,7 +201,7 @@ func (d Delivery) WaitingFor(w Window, now time.Time) (reason WaitReason, until 
 		return WaitQueue, time.Time{}
 	case d.State != Pending:
 		return "", time.Time{}
-	case d.EndpointID == "":
+	case w.Unrouted:
 		return WaitNoEndpoint, time.Time{}
 	case w.Disabled || w.PartnerDisabled || w.Removed:
 		return WaitDisabled, time.Time{}
@@ -229,7 +231,7 @@ func (d Delivery) WaitingFor(w Window, now time.Time) (reason WaitReason, until 
 // Shown is the state a reader sees: a pending delivery that cannot leave
 // until somebody acts reads as held.
 func (d Delivery) Shown(w Window) State {
-	if d.State == Pending && (d.EndpointID == "" || !w.Open()) {
+	if d.State == Pending && !w.Open() {
 		return Held
 	}
 	return d.State

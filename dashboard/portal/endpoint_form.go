@@ -177,6 +177,14 @@ func (f *endpointForm) change(q *shell.Request, e *webhook.Endpoint) (wrong []we
 	return wrong
 }
 
+// apply is change that refuses what is wrong.
+func (f *endpointForm) apply(q *shell.Request, e *webhook.Endpoint) error {
+	if wrong := f.change(q, e); len(wrong) > 0 {
+		return &webhook.Error{Kind: webhook.KindInvalid, Fields: wrong}
+	}
+	return nil
+}
+
 // headers are those of e without the dropped ones and with the typed ones; nil
 // if they stay as they are.
 func (f *endpointForm) headers(q *shell.Request, e webhook.Endpoint) (delivery.Headers, error) {
@@ -263,8 +271,8 @@ func (s pages) editEndpointPage(w http.ResponseWriter, r *http.Request, q *shell
 // createEndpoint makes an endpoint of what was typed.
 func (s pages) createEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	e := delivery.NewEndpoint(q.User.PartnerCode, "", q.Now)
-	return s.keepEndpoint(w, r, q, formOf(q, e, false), e, "created", func(f *endpointForm, e webhook.Endpoint) (webhook.Endpoint, error) {
-		return s.Ledger.CreateEndpoint(r.Context(), e, q.Audit("endpoint.create"))
+	return s.keepEndpoint(w, r, q, formOf(q, e, false), e, "created", func(f *endpointForm) (webhook.Endpoint, error) {
+		return s.Ledger.CreateEndpoint(r.Context(), e, func(e *webhook.Endpoint) error { return f.apply(q, e) }, q.Audit("endpoint.create"))
 	})
 }
 
@@ -274,15 +282,12 @@ func (s pages) saveEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if err != nil {
 		return err
 	}
-	return s.keepEndpoint(w, r, q, formOf(q, e, true), e, "saved", func(f *endpointForm, _ webhook.Endpoint) (webhook.Endpoint, error) {
+	return s.keepEndpoint(w, r, q, formOf(q, e, true), e, "saved", func(f *endpointForm) (webhook.Endpoint, error) {
 		return s.Ledger.UpdateEndpointIn(r.Context(), q.Scope(), e.ID, func(e *webhook.Endpoint) error {
 			if f.Version != strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10) {
 				return webhook.Conflict("somebody else has changed it since you opened this form: open it again")
 			}
-			if wrong := f.change(q, e); len(wrong) > 0 {
-				return &webhook.Error{Kind: webhook.KindInvalid, Fields: wrong}
-			}
-			return nil
+			return f.apply(q, e)
 		}, q.Audit("endpoint.change"))
 	})
 }
@@ -290,7 +295,7 @@ func (s pages) saveEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Req
 // keepEndpoint checks a typed endpoint, has it kept and leads to it; with a
 // test if that was asked for. What cannot be kept is shown with what is wrong.
 func (s pages) keepEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Request, f endpointForm, e webhook.Endpoint, done string,
-	keep func(*endpointForm, webhook.Endpoint) (webhook.Endpoint, error)) error {
+	keep func(*endpointForm) (webhook.Endpoint, error)) error {
 	if err := r.ParseForm(); err != nil {
 		return webhook.Invalid("form", "cannot be read")
 	}
@@ -300,7 +305,7 @@ func (s pages) keepEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if tidy, err := s.Guard.CheckURL(r.Context(), f.URL.Value, s.Resolver); err != nil {
 		wrong = append(wrong, fieldsOf(err)...)
 	} else {
-		f.URL.Value, e.URL = tidy, tidy
+		f.URL.Value = tidy
 	}
 	if len(wrong) > 0 {
 		f.refuse(q, wrong)
@@ -308,7 +313,7 @@ func (s pages) keepEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Req
 	}
 	refused := error(nil)
 	err := s.once(w, r, func() (string, error) {
-		kept, err := keep(&f, e)
+		kept, err := keep(&f)
 		if err != nil {
 			refused = err
 			return "", err

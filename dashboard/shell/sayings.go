@@ -109,7 +109,7 @@ type Told struct {
 var storedTexts = sayingsOf(
 	locale.Text("attempt %s of %s, the answer asked to wait %s"), locale.Text("attempt %s of %s, %s after the last"),
 	locale.Text("all %s attempts of the schedule are used"), locale.Text("a test is sent once"), locale.Text("the attempt's outcome is unknown: sent again at once"), locale.Text("sent again at once on a new connection"),
-	locale.Text("cancelled by an operator"), locale.Text("cancelled by the partner"), locale.Text("its endpoint was removed"), locale.Text("expired"),
+	locale.Text("cancelled by an operator"), locale.Text("cancelled by the partner"), locale.Text("its endpoint was removed"), locale.Text("expired"), locale.Text("filtered"),
 	locale.Text("the endpoint answered 410 Gone twice in a row"), locale.Text("no delivery has succeeded for 5 days and %s have failed"),
 	locale.Text("%s of the newest %s deliveries fail"),
 )

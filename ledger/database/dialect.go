@@ -33,8 +33,6 @@ type dialect struct {
 	driver    string
 	place     string // for messages: no password
 	ForUpdate string // at the end of a SELECT that locks what it reads
-	ForChange string // the same, but lets others hold on to the row as it is found
-	ForStay   string // holds on to rows: forUpdate waits for it, forChange does not
 	Clock     string // the database's time in microseconds, as SQL
 	prepares  bool   // PostgreSQL: the delivery path's statements, once a session
 }
@@ -56,8 +54,6 @@ func (db *DB) openPostgres(o Options) error {
 		driver:    postgresDriver,
 		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
 		ForUpdate: " FOR UPDATE",
-		ForChange: " FOR NO KEY UPDATE",
-		ForStay:   " FOR KEY SHARE",
 		Clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		prepares:  prepares,
 	}

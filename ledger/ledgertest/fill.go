@@ -131,9 +131,9 @@ func (f *filling) register(ctx context.Context, o database.Options) (err error) 
 			return err
 		}
 		for j := range 1 + i%3/2 {
-			e, err := l.CreateEndpoint(ctx, webhook.Endpoint{ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: code,
+			e, err := l.CreateEndpoint(ctx, webhook.Endpoint{PartnerCode: code,
 				URL: fmt.Sprintf("https://hooks%d.%s.example.com/v%d", i%7, code, j+1), CreatedAt: p.CreatedAt,
-				Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight}})
+				Window: webhook.Window{MaxInFlight: webhook.DefaultMaxInFlight}}, nil)
 			if err != nil {
 				return err
 			}

@@ -255,9 +255,9 @@ func (b *Bench) Partner(t *testing.T, code string) {
 func (b *Bench) Endpoint(t *testing.T, code string, maxInFlight int, types ...webhook.Type) webhook.Endpoint {
 	t.Helper()
 	e, err := b.CreateEndpoint(t.Context(), webhook.Endpoint{
-		ID: webhook.NewID(webhook.EndpointPrefix), PartnerCode: code, URL: "https://partner.example.com/hook", Types: types,
+		PartnerCode: code, URL: "https://partner.example.com/hook", Types: types,
 		CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: maxInFlight},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,11 +285,16 @@ func (b *Bench) Count(t TB, query string, args ...any) (n int) {
 	return n
 }
 
-// CheckWindows fails the test unless CheckCounts holds and every endpoint's
-// sequence, as long as nothing of it was deleted, is without gaps.
+// CheckWindows fails the test unless CheckCounts holds, every window belongs to
+// an endpoint or is its partner's waiting place, and every sequence, as long as
+// nothing of it was deleted, is without gaps.
 func (b *Bench) CheckWindows(t TB) {
 	t.Helper()
 	b.CheckCounts(t)
+	b.findNone(t, "a window is an endpoint's or the waiting place of a partner without endpoint", `SELECT w.endpoint_id FROM windows w WHERE
+		unrouted = EXISTS (SELECT 1 FROM endpoints e WHERE e.id = w.endpoint_id)
+		OR unrouted <> EXISTS (SELECT 1 FROM partners p WHERE p.unrouted = w.endpoint_id AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0))`)
+	b.findNone(t, "a delivery has a window", `SELECT id FROM deliveries d WHERE finished_at = 0 AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.endpoint_id = d.endpoint_id)`)
 	b.findNone(t, "a sequence has no gaps", `SELECT w.endpoint_id FROM windows w JOIN
 		(SELECT endpoint_id, COUNT(*) AS n, COUNT(DISTINCT sequence) AS numbers, MAX(sequence) AS newest FROM deliveries
 		WHERE replay_of = '' AND sequence > 0 GROUP BY endpoint_id) d ON d.endpoint_id = w.endpoint_id
