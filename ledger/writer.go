@@ -343,8 +343,8 @@ func (w *writer) attempt(ops []*operation) error {
 //
 // Locks are taken in one order everywhere: orders by id, partners by code,
 // idempotency keys and objects sorted, then window rows by endpoint, then
-// deliveries, and the head of the audit chain last of all. Two processes can then never wait for each other in
-// a circle.
+// deliveries, and the head of the audit chain last of all. Two processes can
+// then never wait for each other in a circle.
 type batch struct {
 	ledger  *Ledger
 	slot    int // of the rollups
