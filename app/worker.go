@@ -158,6 +158,9 @@ func (a *App) sweepTokens(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.ledger.BoundLives(ctx, now); err != nil {
+		return err
+	}
 	return a.ledger.SweepTokens(ctx, now)
 }
 

@@ -21,15 +21,15 @@ import (
 // Audit writes an entry; ID, At, Seq and Hash are filled in, and PartnerCode
 // where it is empty and the target is somebody's.
 func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	return l.audited(ctx, []partners.AuditEntry{e}, func(database.Querier) error { return nil })
+	return audited(ctx, l.db, []partners.AuditEntry{e}, func(database.Querier) error { return nil })
 }
 
 // audited runs do and writes what was done in the same transaction: neither
 // stands without the other, whoever hangs up.
-func (l *Ledger) audited(ctx context.Context, entries []partners.AuditEntry, do func(database.Querier) error) error {
+func audited(ctx context.Context, db *database.DB, entries []partners.AuditEntry, do func(database.Querier) error) error {
 	ctx, cancel := context.WithTimeout(ctx, database.CommitTimeout)
 	defer cancel()
-	return l.db.InTx(ctx, func(tx database.Querier) error {
+	return db.InTx(ctx, func(tx database.Querier) error {
 		if err := do(tx); err != nil {
 			return err
 		}
@@ -48,12 +48,6 @@ func about(by []partners.AuditEntry, target, detail string) []partners.AuditEntr
 		by[i].Target, by[i].Detail = target, cmp.Or(by[i].Detail, detail)
 	}
 	return by
-}
-
-// acted writes the entries of an act upon target with the batch. It comes last
-// in an alteration, since one that is refused has written nothing.
-func (b *batch) acted(by []partners.AuditEntry, target, detail string) {
-	b.notes = append(b.notes, about(by, target, detail)...)
 }
 
 // auditPrecision is that of the times the interfaces show, so that whoever

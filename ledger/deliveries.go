@@ -134,7 +134,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 		if d.State.Final() {
 			return "", webhook.Conflict("the delivery never had an endpoint")
 		}
-		return "", l.audited(ctx, about(by, id, ""), func(database.Querier) error { return nil }) // it waits for one
+		return "", audited(ctx, l.db, about(by, id, ""), func(database.Querier) error { return nil }) // it waits for one
 	}
 	err = l.withLockedWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
 		newID = ""

@@ -69,6 +69,12 @@ func (b *batch) note(action, target, detail string) {
 	b.notes = append(b.notes, partners.AuditEntry{Actor: "ledgerhook", Action: action, Target: target, Detail: detail})
 }
 
+// acted writes the entries of an act upon target with the batch. It comes last
+// in an alteration, since one that is refused has written nothing.
+func (b *batch) acted(by []partners.AuditEntry, target, detail string) {
+	b.notes = append(b.notes, about(by, target, detail)...)
+}
+
 func (b *batch) storeNotes(ctx context.Context) error {
 	if len(b.notes) == 0 {
 		return nil

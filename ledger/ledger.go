@@ -111,9 +111,6 @@ func (l *Ledger) ForPages() *Ledger { return l.over(l.db.ForPages()) }
 // ForPartners is the same for the partner API.
 func (l *Ledger) ForPartners() *Ledger { return l.over(l.db.ForPartners()) }
 
-// atDoor is the same for what anybody can ask for without having signed in.
-func (l *Ledger) atDoor() *Ledger { return l.over(l.db.AtDoor()) }
-
 func (l *Ledger) over(db *database.DB) *Ledger {
 	same := *l
 	same.db = db

@@ -9,11 +9,11 @@ import (
 	"ledgerhook/partners"
 )
 
-// boundLives brings ends back that lie further ahead of now than a life is
+// BoundLives brings ends back that lie further ahead of now than a life is
 // long: what began by a clock that was ahead counts from now at most. Clocks
 // that differ as much as they may shorten nothing. Orders are not among them:
 // their end was told to the partner, and to who pays.
-func (l *Ledger) boundLives(ctx context.Context, now time.Time) error {
+func (l *Ledger) BoundLives(ctx context.Context, now time.Time) error {
 	end := func(life time.Duration) int64 { return database.Micros(now.Add(life)) }
 	wrong := func(life time.Duration) int64 { return database.Micros(now.Add(life + database.MaxClockSkew)) }
 	const family = partners.RefreshIdle + partners.AccessLife // Family.EndsAt

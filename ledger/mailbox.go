@@ -37,7 +37,7 @@ func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found [
 
 // sweepMailbox deletes letters from before a time.
 func (l *Ledger) sweepMailbox(ctx context.Context, before time.Time) error {
-	err := l.deleteInSteps(ctx, "DELETE FROM mailbox WHERE id IN (SELECT id FROM mailbox WHERE id < $1 LIMIT $2)", partners.LetterBound(before))
+	err := l.db.InSteps(ctx, "DELETE FROM mailbox WHERE id IN (SELECT id FROM mailbox WHERE id < $1 LIMIT $2)", partners.LetterBound(before), nil)
 	if err != nil {
 		return fmt.Errorf("delete old letters: %w", err)
 	}

@@ -32,7 +32,7 @@ func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 // that is taken is a Conflict. What is done is written into the audit log as
 // by, in the same transaction, here and in whatever else takes entries.
 func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error {
-	return l.audited(ctx, about(by, p.Code, ""), func(tx database.Querier) error {
+	return audited(ctx, l.db, about(by, p.Code, ""), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), database.Micros(p.CreatedAt), database.Micros(p.CreatedAt))
 		if database.IsUnique(err) {
@@ -228,7 +228,7 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partner
 
 // alterSecrets runs do with all secrets of a partner while its row is locked.
 func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(database.Querier, []partners.Secret) error) error {
-	return l.audited(ctx, entries, func(tx database.Querier) error {
+	return audited(ctx, l.db, entries, func(tx database.Querier) error {
 		var found string
 		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.db.ForUpdate, code).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {

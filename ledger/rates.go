@@ -22,7 +22,7 @@ func rateFields(r *orders.Rate) []any {
 // and returns it with that time.
 func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
 	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
-	err := l.audited(ctx, about(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
+	err := audited(ctx, l.db, about(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
 		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,

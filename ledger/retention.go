@@ -13,10 +13,8 @@ import (
 
 const (
 	reasonExpired = "expired"
-	// deleteRows is how many rows are deleted at once: on SQLite the writer waits meanwhile.
-	deleteRows = 500
 	// objectsAtOnce is how many old objects are read before they are deleted.
-	objectsAtOnce = 20 * deleteRows
+	objectsAtOnce = 20 * database.StepRows
 	// keyLife is how long an idempotency key is remembered at least.
 	keyLife = 30 * 24 * time.Hour
 )
@@ -267,7 +265,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 		if err != nil {
 			return err
 		}
-		for some := range slices.Chunk(old, deleteRows) {
+		for some := range slices.Chunk(old, database.StepRows) {
 			t := new(database.Statement).Add("DELETE FROM objects WHERE updated_at < ? AND (partner_code, webhook_type, object_id) IN (VALUES ", database.Micros(before))
 			t.Rows(len(some), func(i int) []any { return some[i] }).Add(")") // the age again: an event may have moved it on
 			if err := l.db.InTx(ctx, func(tx database.Querier) error { _, err := t.Exec(ctx, l.db.Batched(tx)); return err }); err != nil {
@@ -281,27 +279,7 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	}
 }
 
-// retire is deleteInSteps for what retention deletes from table.
+// retire deletes a few rows of table at a time, see database.DB.InSteps.
 func (l *Ledger) retire(ctx context.Context, table, query string, bound any) error {
-	return l.inSteps(ctx, query, bound, func(rows int64) { l.metrics.deleted(table, rows) })
-}
-
-func (l *Ledger) deleteInSteps(ctx context.Context, query string, bound any) error {
-	return l.inSteps(ctx, query, bound, func(int64) {})
-}
-
-func (l *Ledger) inSteps(ctx context.Context, query string, bound any, changed func(rows int64)) error {
-	for {
-		result, err := l.db.Write.ExecContext(ctx, query, bound, deleteRows)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
-		if changed(n); n < deleteRows {
-			return nil
-		}
-	}
+	return l.db.InSteps(ctx, query, bound, func(rows int64) { l.metrics.deleted(table, rows) })
 }

@@ -26,7 +26,7 @@ func sessionFields(s *partners.Session) []any {
 // login of its person and writes by.
 func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
 	by.Target = s.PersonID
-	return l.atDoor().audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audited(ctx, l.db.AtDoor(), []partners.AuditEntry{by}, func(tx database.Querier) error {
 		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, database.Micros(s.CreatedAt), false)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (
 // another's is NotFound, as is one that has ended.
 func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
 	by.Target = personID
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
 		if err != nil {
 			return fmt.Errorf("delete a session: %w", err)
@@ -126,7 +126,7 @@ func (l *Ledger) sweepPeople(ctx context.Context, now time.Time) error {
 		{"failed sign-ins", "DELETE FROM login_failures WHERE last_at < $1 AND subject IN (SELECT subject FROM login_failures WHERE last_at < $1 LIMIT $2)", now.Add(-partners.LoginLock)},
 		{"forms", "DELETE FROM form_tokens WHERE hash IN (SELECT hash FROM form_tokens WHERE used_at < $1 LIMIT $2)", now.Add(-formLife)},
 	} {
-		if err := l.deleteInSteps(ctx, step.query, database.Micros(step.before)); err != nil {
+		if err := l.db.InSteps(ctx, step.query, database.Micros(step.before), nil); err != nil {
 			return fmt.Errorf("delete old %s: %w", step.what, err)
 		}
 	}

@@ -26,7 +26,7 @@ func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invit
 	if i.PersonID != "" {
 		by.Target = i.PersonID
 	}
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		if i.PersonID != "" {
 			if err := voidLinks(ctx, tx, i.PersonID); err != nil {
 				return err
@@ -79,7 +79,7 @@ func (l *Ledger) invite(ctx context.Context, q database.Querier, hash []byte) (i
 // another partner is NotFound.
 func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = id, partnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
 		if err != nil {
 			return fmt.Errorf("delete an invitation: %w", err)
@@ -98,7 +98,7 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // the link still works.
 func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	invited := by.Detail
-	err := l.atDoor().db.InTx(ctx, func(tx database.Querier) error {
+	err := l.db.AtDoor().InTx(ctx, func(tx database.Querier) error {
 		i, err := l.invite(ctx, tx, hash)
 		if err != nil {
 			return err

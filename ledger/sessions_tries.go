@@ -56,7 +56,7 @@ func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now ti
 // alterTries runs change on the tries of subjects, locked in their order.
 func (l *Ledger) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
 	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
-	return l.atDoor().db.InTx(ctx, func(tx database.Querier) error {
+	return l.db.AtDoor().InTx(ctx, func(tx database.Querier) error {
 		all := make([]partners.LoginTries, len(subjects))
 		for i, subject := range subjects {
 			all[i].Subject = subject

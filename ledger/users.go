@@ -111,7 +111,7 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 // is a Conflict.
 func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
-	err = l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	err = audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		admins, err := lockAdmins(ctx, tx, partnerCode, l.db.ForUpdate)
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c 
 // choose another one stop working.
 func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		if err := updateOne(ctx, tx, p.ID, "UPDATE people SET password = $2 WHERE id = $1", p.ID, passwordHash); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func shutOut(ctx context.Context, tx database.Querier, personID string, keep []b
 // out everywhere but in the session with the hash keep, and writes by.
 func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return l.audited(ctx, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		err := updateOne(ctx, tx, p.ID, "UPDATE people SET totp = $2, totp_step = $3 WHERE id = $1", p.ID, database.Bytes(sealed), step)
 		if err != nil {
 			return err
