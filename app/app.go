@@ -24,6 +24,8 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/accounts"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -54,6 +56,8 @@ type App struct {
 	box      *signer.Box
 	db       *database.DB
 	ledger   *ledger.Ledger
+	accounts *accounts.Accounts
+	trail    *audit.Trail
 	queue    *queue.Queue
 	tracer   trace.Tracer // nil: nobody asks for spans
 	limiter  *web.Limiter // of rates, through the queue's Redis and connections of its own
@@ -190,7 +194,7 @@ func (a *App) openLedger(ctx context.Context) error {
 		Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Admitted: a.admission.Admit, Slots: a.admission,
 		DeliveriesMade: a.ingestMetrics.DeliveriesMade, OrderMoved: a.orderMetrics.moved, Metrics: a.ledgerMetrics,
 	})
-	a.ledger = l
+	a.ledger, a.accounts, a.trail = l, accounts.New(db), audit.New(db)
 	a.cleanups.add("close the ledger", func(context.Context) error { l.Close(); return nil })
 	a.health.Add("ledger", l.Ready)
 	if a.config.Roles.API {
@@ -305,8 +309,8 @@ func (a *App) serve(context.Context) error {
 
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
-		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Sequences: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.ledger,
-		Mailbox: partners.NewMailbox(a.ledger, a.box),
+		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Sequences: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.trail,
+		Mailbox: partners.NewMailbox(a.accounts, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
 		Limiter: a.limiter, Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,

@@ -7,6 +7,7 @@ import (
 
 	"ledgerhook/config"
 	"ledgerhook/ingest"
+	"ledgerhook/ledger/accounts"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/web"
@@ -19,7 +20,7 @@ const mailTime = 5 * time.Second
 func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(mux)
 	mountDocs(mux)
-	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.ledger, a.box), a.log, a.mailed)
+	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.accounts, a.box), a.log, a.mailed)
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 		defer cancel()
 		return postman.Close(ctx)
 	})
-	ours := a.ledger.ForPartners()
+	ours, people := a.ledger.ForPartners(), accounts.New(a.db.ForPartners())
 	banks, err := orders.LoadBanks(orders.DefaultBankSources)
 	if err != nil {
 		return err
@@ -40,8 +41,8 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	a.partnerMetrics = ingest.NewPartnerMetrics(a.registry)
 	(&ingest.Partner{
 		Partners: ours, Secrets: ours, Orders: ours, Made: ours,
-		Tokens: partners.NewTokens(ours, a.box, a.log),
-		Codes:  partners.NewCodes(ours, a.box.Derive(partners.PepperLabel), postman),
+		Tokens: partners.NewTokens(people, a.box, a.log),
+		Codes:  partners.NewCodes(people, a.box.Derive(partners.PepperLabel), postman),
 		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: a.limiter, Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
 		Metrics: a.partnerMetrics, Web: a.webMetrics, Log: a.log,
 	}).Register(mux)

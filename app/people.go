@@ -30,7 +30,7 @@ func (a *App) openPeople(ctx context.Context) error {
 	if !a.config.Roles.Dashboard {
 		return nil
 	}
-	has, err := a.ledger.HasOperator(ctx)
+	has, err := a.accounts.HasOperator(ctx)
 	if err != nil {
 		return fmt.Errorf("look for an operator: %w", err)
 	}
@@ -43,7 +43,7 @@ func (a *App) openPeople(ctx context.Context) error {
 		return err
 	}
 	admin := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: firstUsername, Name: "Administrator", Role: partners.RoleAdmin, CreatedAt: time.Now()}
-	created, err := a.ledger.CreateFirstOperator(ctx, admin, hash)
+	created, err := a.accounts.CreateFirstOperator(ctx, admin, hash)
 	if err != nil {
 		return fmt.Errorf("make the first operator: %w", err)
 	}
@@ -67,12 +67,12 @@ func (a *App) AddPortalUser(ctx context.Context, partnerCode, username string) (
 	_, link := partners.NewPageToken()
 	invite := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), Name: username, PartnerCode: partnerCode, Role: partners.RoleAdmin, InvitedBy: by.Actor,
 		CreatedAt: now, ExpiresAt: now.Add(partners.InviteLife)}
-	if err := a.ledger.CreateInvite(ctx, link, invite, by); err != nil {
+	if err := a.accounts.CreateInvite(ctx, link, invite, by); err != nil {
 		return "", fmt.Errorf("invite %s: %w", username, err)
 	}
 	by.Action = "invite.accept"
 	person := partners.Person{ID: webhook.NewID(webhook.PersonPrefix), Username: username, Name: username, CreatedAt: now}
-	if _, err := a.ledger.AcceptInvite(ctx, link, person, hash, now, by); err != nil {
+	if _, err := a.accounts.AcceptInvite(ctx, link, person, hash, now, by); err != nil {
 		return "", fmt.Errorf("make the portal user %s: %w", username, err)
 	}
 	return password, nil

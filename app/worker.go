@@ -161,7 +161,7 @@ func (a *App) sweepTokens(ctx context.Context) error {
 	if err := a.ledger.BoundLives(ctx, now); err != nil {
 		return err
 	}
-	return a.ledger.SweepTokens(ctx, now)
+	return a.accounts.SweepTokens(ctx, now)
 }
 
 // retain deletes what is past retention, and remembers why it could not.

@@ -26,7 +26,7 @@ func (s *stage) endpointOf(t *testing.T, code string) webhook.Endpoint {
 // lastAct is the newest entry about a target.
 func (s *stage) lastAct(t *testing.T, target string) partners.AuditEntry {
 	t.Helper()
-	found, _, err := s.Ledger.AuditEntries(t.Context(), partners.AuditFilter{Target: target, Limit: 1})
+	found, _, err := s.Trail.AuditEntries(t.Context(), partners.AuditFilter{Target: target, Limit: 1})
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v %v", found, err)
 	}

@@ -191,7 +191,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 // actsOf are the newest acts about a partner's endpoints and secrets.
 func (s *stage) actsOf(t *testing.T, code string) string {
 	t.Helper()
-	found, _, err := s.Ledger.AuditEntries(t.Context(), partners.AuditFilter{PartnerCode: code, Limit: 50})
+	found, _, err := s.Trail.AuditEntries(t.Context(), partners.AuditFilter{PartnerCode: code, Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 	"invites": func(t *testing.T, s *stage, code string) string {
 		_, hash := partners.NewPageToken()
 		i := partners.Invite{ID: webhook.NewID(webhook.InvitePrefix), PartnerCode: code, Role: partners.RoleViewer, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
-		if err := s.Ledger.CreateInvite(t.Context(), hash, i, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
+		if err := s.Accounts.CreateInvite(t.Context(), hash, i, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		return i.ID
@@ -52,7 +52,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 		_, hash := partners.NewPageToken()
 		now := time.Now()
 		session := partners.Session{ID: webhook.NewID("ses_"), PersonID: s.Bench.NewPerson(t, code, partners.RoleViewer).ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
-		if err := s.Ledger.StartSession(t.Context(), hash, session, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
+		if err := s.Accounts.StartSession(t.Context(), hash, session, partners.AuditEntry{Actor: "test", Action: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		return session.ID
@@ -119,7 +119,7 @@ func TestEveryRouteOfThePortalKnowsNothingOfAnotherPartner(t *testing.T) {
 		if checked < 30 {
 			t.Errorf("only %d requests were made", checked)
 		}
-		found, _, err := s.Ledger.AuditEntries(t.Context(), partners.AuditFilter{Actor: "acme/", Limit: 10})
+		found, _, err := s.Trail.AuditEntries(t.Context(), partners.AuditFilter{Actor: "acme/", Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func TestEveryListComesInPages(t *testing.T) {
 			a.endpoint(t, "acme", nil)
 			a.want(t, 201, "POST", "/partners/acme/secrets", nil)
 			a.Order(t, "acme", code, time.Hour)
-			if err := partners.NewMailbox(a.Ledger, a.box).Carry(t.Context(), partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: code + "@example.com"}, Code: "012345"}); err != nil {
+			if err := partners.NewMailbox(a.Accounts, a.box).Carry(t.Context(), partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: code + "@example.com"}, Code: "012345"}); err != nil {
 				t.Fatal(err)
 			}
 			a.want(t, 200, "PUT", "/rates/"+[]string{"USDT", "BTC", "ETH", "A1", "ZZ"}[i], `{"price":1,"network":"N","walletAddress":"W"}`)

@@ -93,8 +93,8 @@ func (g *gate) process(t testing.TB, limits orders.Limits) http.Handler {
 	mux := http.NewServeMux()
 	(&ingest.Partner{
 		Partners: g.Ledger, Secrets: g.Ledger, Orders: g.Ledger, Made: g.Ledger,
-		Tokens: partners.NewTokens(g.Ledger, g.box, log),
-		Codes:  partners.NewCodes(counter{g.Ledger, g.compared}, []byte("pepper"), g.letters),
+		Tokens: partners.NewTokens(g.Accounts, g.box, log),
+		Codes:  partners.NewCodes(counter{g.Accounts, g.compared}, []byte("pepper"), g.letters),
 		Banks:  banks, Key: keys()[0], Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",
 		Metrics: ingest.NewPartnerMetrics(g.registry), Web: webMetrics, Log: log,
 	}).Register(mux)

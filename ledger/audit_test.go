@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-func act(t *testing.T, l *ledger.Ledger, e partners.AuditEntry) {
+func act(t *testing.T, l *audit.Trail, e partners.AuditEntry) {
 	t.Helper()
 	if err := l.Audit(t.Context(), e); err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestTheAuditChainNamesTheFirstEntryThatIsNotAsItWasWritten(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		same(t, "an empty log", chain(t, b), partners.AuditState{})
 		for i := range 5 {
-			act(t, b.Ledger, partners.AuditEntry{Actor: "api", Action: "endpoint.pause", Target: "ep_1", Detail: fmt.Sprint(i, "\x00\xff")})
+			act(t, b.Trail, partners.AuditEntry{Actor: "api", Action: "endpoint.pause", Target: "ep_1", Detail: fmt.Sprint(i, "\x00\xff")})
 		}
 		whole := chain(t, b)
 		if whole.Entries != 5 || whole.BrokenAt != "" || len(whole.Head) != 32 {
@@ -77,9 +78,9 @@ func TestManyWritersOfTheAuditMakeOneChain(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 5)
-		writers := []*ledger.Ledger{b.Ledger}
+		writers := []*audit.Trail{b.Trail}
 		if !b.DB.Embedded() {
-			writers = append(writers, b.Another(t).Ledger, b.Another(t).Ledger)
+			writers = append(writers, b.Another(t).Trail, b.Another(t).Trail)
 		}
 		var wg sync.WaitGroup
 		for i := range 20 {
@@ -116,11 +117,11 @@ func TestTheAuditIsNarrowed(t *testing.T) {
 		b.Partner(t, "other")
 		e := b.Endpoint(t, "acme", 5)
 		start := time.Now()
-		act(t, b.Ledger, partners.AuditEntry{Actor: "api", Action: "endpoint.pause", Target: e.ID})
-		act(t, b.Ledger, partners.AuditEntry{Actor: "ann", Action: "endpoint.resume", Target: e.ID})
-		act(t, b.Ledger, partners.AuditEntry{Actor: "ann", Action: "partner.disable", Target: "other"})
-		act(t, b.Ledger, partners.AuditEntry{Actor: "ann", Action: "endpoints", Target: "ep_missing"})
-		act(t, b.Ledger, partners.AuditEntry{Actor: "acme/eve", Action: "login.ok", Target: "usr_1", PartnerCode: "acme"})
+		act(t, b.Trail, partners.AuditEntry{Actor: "api", Action: "endpoint.pause", Target: e.ID})
+		act(t, b.Trail, partners.AuditEntry{Actor: "ann", Action: "endpoint.resume", Target: e.ID})
+		act(t, b.Trail, partners.AuditEntry{Actor: "ann", Action: "partner.disable", Target: "other"})
+		act(t, b.Trail, partners.AuditEntry{Actor: "ann", Action: "endpoints", Target: "ep_missing"})
+		act(t, b.Trail, partners.AuditEntry{Actor: "acme/eve", Action: "login.ok", Target: "usr_1", PartnerCode: "acme"})
 		for _, q := range []struct {
 			filter partners.AuditFilter
 			want   string
@@ -160,7 +161,7 @@ func TestEntriesOfATimeWithoutAChainBecomeItsBeginning(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		act(t, b.Ledger, partners.AuditEntry{Actor: "api", Action: "x", Target: "acme"})
+		act(t, b.Trail, partners.AuditEntry{Actor: "api", Action: "x", Target: "acme"})
 		s := chain(t, b)
 		same(t, "entries", s.Entries, 4)
 		same(t, "broken", s.BrokenAt, "")

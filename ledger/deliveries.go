@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -134,7 +135,7 @@ func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.Au
 		if d.State.Final() {
 			return "", webhook.Conflict("the delivery never had an endpoint")
 		}
-		return "", audited(ctx, l.db, about(by, id, ""), func(database.Querier) error { return nil }) // it waits for one
+		return "", audit.Do(ctx, l.db, audit.About(by, id, ""), func(database.Querier) error { return nil }) // it waits for one
 	}
 	err = l.withLockedWindows(ctx, []string{d.EndpointID}, func(ctx context.Context, b *batch) error {
 		newID = ""

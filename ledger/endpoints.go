@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -41,8 +42,8 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, change 
 
 // createEndpoint stores an endpoint and reports whether it takes over.
 func (l *Ledger) createEndpoint(ctx context.Context, e webhook.Endpoint, change func(*webhook.Endpoint) error, by []partners.AuditEntry) (created webhook.Endpoint, takesOver bool, err error) {
-	entries := about(by, "", "") // their target is known once the endpoint has its id
-	err = audited(ctx, l.db, entries, func(tx database.Querier) error {
+	entries := audit.About(by, "", "") // their target is known once the endpoint has its id
+	err = audit.Do(ctx, l.db, entries, func(tx database.Querier) error {
 		var disabled bool
 		var place string
 		err := tx.QueryRowContext(ctx, "SELECT disabled, unrouted FROM partners WHERE code = $1"+l.db.ForUpdate, e.PartnerCode).Scan(&disabled, &place)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -72,14 +73,14 @@ func (b *batch) note(action, target, detail string) {
 // acted writes the entries of an act upon target with the batch. It comes last
 // in an alteration, since one that is refused has written nothing.
 func (b *batch) acted(by []partners.AuditEntry, target, detail string) {
-	b.notes = append(b.notes, about(by, target, detail)...)
+	b.notes = append(b.notes, audit.About(by, target, detail)...)
 }
 
 func (b *batch) storeNotes(ctx context.Context) error {
 	if len(b.notes) == 0 {
 		return nil
 	}
-	return appendAudit(ctx, b.tx, b.notes, b.now)
+	return audit.Append(ctx, b.tx, b.notes, b.now)
 }
 
 // Invariant is what must always be true of all deliveries but tests.

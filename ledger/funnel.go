@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -193,7 +194,7 @@ func (l *Ledger) RecentChanges(ctx context.Context, limit int) ([]partners.Audit
 
 // auditOf selects the entries of groups of acts, but tests.
 func auditOf(groups []string) *database.Statement {
-	t := new(database.Statement).Add("SELECT " + auditColumns + " FROM audit WHERE action <> 'endpoint.test'")
+	t := new(database.Statement).Add("SELECT " + audit.Columns + " FROM audit WHERE action <> 'endpoint.test'")
 	for i, group := range groups {
 		t.Add([]string{" AND (", " OR "}[min(i, 1)]+"SUBSTR(action, 1, ?) = ?", len(group), group)
 	}
@@ -201,6 +202,6 @@ func auditOf(groups []string) *database.Statement {
 }
 
 func (l *Ledger) changes(ctx context.Context, t *database.Statement, limit int) ([]partners.AuditEntry, error) {
-	found, err := readEntries(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit))
+	found, err := audit.Read(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit))
 	return found, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -58,7 +59,7 @@ func (l *Ledger) SettleOrder(ctx context.Context, id, who, settlement string, by
 	if _, err := l.Order(ctx, id); err != nil {
 		return err
 	}
-	return audited(ctx, l.db, about(by, id, settlement), func(tx database.Querier) error {
+	return audit.Do(ctx, l.db, audit.About(by, id, settlement), func(tx database.Querier) error {
 		t := new(database.Statement).Add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
 			database.Micros(time.Now()), who, settlement, id)
 		n, err := t.Exec(ctx, tx)

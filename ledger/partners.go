@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -32,7 +33,7 @@ func scanPartner(scan func(...any) error) (p partners.Partner, err error) {
 // that is taken is a Conflict. What is done is written into the audit log as
 // by, in the same transaction, here and in whatever else takes entries.
 func (l *Ledger) CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error {
-	return audited(ctx, l.db, about(by, p.Code, ""), func(tx database.Querier) error {
+	return audit.Do(ctx, l.db, audit.About(by, p.Code, ""), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO partners ("+partnerColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 			p.Code, p.Name, p.Disabled, p.PublicKey, writeOldKeys(p.OldKeys), p.SealedSecret, writeSettings(p.Settings), database.Micros(p.CreatedAt), database.Micros(p.CreatedAt))
 		if database.IsUnique(err) {
@@ -155,7 +156,7 @@ const maxPendingSecrets = 10
 
 // AddSecret stores a pending secret of an existing partner.
 func (l *Ledger) AddSecret(ctx context.Context, s partners.Secret, by ...partners.AuditEntry) error {
-	return l.alterSecrets(ctx, s.PartnerCode, about(by, s.PartnerCode, s.ID), func(tx database.Querier, have []partners.Secret) error {
+	return l.alterSecrets(ctx, s.PartnerCode, audit.About(by, s.PartnerCode, s.ID), func(tx database.Querier, have []partners.Secret) error {
 		pending := 0
 		for _, h := range have {
 			if h.State == partners.SecretPending {
@@ -198,7 +199,7 @@ func (l *Ledger) RevokeSecret(ctx context.Context, code, id string, now time.Tim
 }
 
 func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partners.AuditEntry, change func(s, active *partners.Secret) error) (changed partners.Secret, err error) {
-	err = l.alterSecrets(ctx, code, about(by, code, id), func(tx database.Querier, have []partners.Secret) error {
+	err = l.alterSecrets(ctx, code, audit.About(by, code, id), func(tx database.Querier, have []partners.Secret) error {
 		var secret, active *partners.Secret
 		for i := range have {
 			if have[i].ID == id {
@@ -228,7 +229,7 @@ func (l *Ledger) changeSecret(ctx context.Context, code, id string, by []partner
 
 // alterSecrets runs do with all secrets of a partner while its row is locked.
 func (l *Ledger) alterSecrets(ctx context.Context, code string, entries []partners.AuditEntry, do func(database.Querier, []partners.Secret) error) error {
-	return audited(ctx, l.db, entries, func(tx database.Querier) error {
+	return audit.Do(ctx, l.db, entries, func(tx database.Querier) error {
 		var found string
 		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+l.db.ForUpdate, code).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {

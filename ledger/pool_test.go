@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 )
@@ -23,8 +24,8 @@ func TestAFloodOfSignInsTakesNoConnectionOfTheDeliveryPath(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 4)
-	stuck := func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.TryLogin(ctx, []string{"user/eve"}, time.Now())
+	stuck := func(ctx context.Context, p ledgertest.Process) error {
+		_, err := p.TryLogin(ctx, []string{"user/eve"}, time.Now())
 		return err
 	}
 	besidesStuck(t, b, "login_failures", stuck)
@@ -40,8 +41,8 @@ func TestPagesAndPartnersHaveConnectionsOfTheirOwn(t *testing.T) {
 			b := ledgertest.New(t, "postgres")
 			b.Partner(t, "acme")
 			b.Endpoint(t, "acme", 4)
-			besidesStuck(t, b, "rates", func(ctx context.Context, l *ledger.Ledger) error {
-				_, err := of(l).Rates(ctx)
+			besidesStuck(t, b, "rates", func(ctx context.Context, p ledgertest.Process) error {
+				_, err := of(p.Ledger).Rates(ctx)
 				return err
 			})
 		})
@@ -54,14 +55,14 @@ func TestAFloodOfCodesTakesNoConnectionOfTheDeliveryPath(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
 	b.Endpoint(t, "acme", 4)
-	besidesStuck(t, b, "users", func(ctx context.Context, l *ledger.Ledger) error {
-		return l.ForPartners().AlterCode(ctx, partners.User{PartnerCode: "acme", Email: "eve@example.com"}, func(*partners.CodeState) {})
+	besidesStuck(t, b, "users", func(ctx context.Context, p ledgertest.Process) error {
+		return accounts.New(p.DB.ForPartners()).AlterCode(ctx, partners.User{PartnerCode: "acme", Email: "eve@example.com"}, func(*partners.CodeState) {})
 	})
 }
 
 // besidesStuck runs ask again and again beside each other while the table that
 // it needs is locked, and wants the delivery path to go on meanwhile.
-func besidesStuck(t *testing.T, b *ledgertest.Bench, table string, ask func(context.Context, *ledger.Ledger) error) {
+func besidesStuck(t *testing.T, b *ledgertest.Bench, table string, ask func(context.Context, ledgertest.Process) error) {
 	t.Helper()
 	lock, err := b.Raw.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -73,7 +74,7 @@ func besidesStuck(t *testing.T, b *ledgertest.Bench, table string, ask func(cont
 	stop, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range flood {
-		all.Go(func() { _ = ask(stop, b.Ledger) })
+		all.Go(func() { _ = ask(stop, b.Process) })
 	}
 	defer all.Wait()
 	defer cancel()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -22,7 +23,7 @@ func rateFields(r *orders.Rate) []any {
 // and returns it with that time.
 func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
 	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
-	err := audited(ctx, l.db, about(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
+	err := audit.Do(ctx, l.db, audit.About(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
 		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -60,7 +61,7 @@ func (l *Ledger) StartReplayIn(ctx context.Context, s partners.Scope, r delivery
 		}
 		position += len(page)
 	}
-	err = audited(ctx, l.db, about(by, r.ID, r.Reason), func(tx database.Querier) error {
+	err = audit.Do(ctx, l.db, audit.About(by, r.ID, r.Reason), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO replays (id, state, reason, filter, rate, total, rate_next, judge_after, note, created_at, finished_at, partner_code)
 		VALUES ($1, $2, $3, $4, $5, $6, 0, '', '', $7, 0, $8)`, r.ID, string(r.State), r.Reason, filter, r.Rate, r.Total, database.Micros(r.CreatedAt), s.Partner())
 		return err
@@ -204,7 +205,7 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 		THEN COALESCE((SELECT MAX(new_id) FROM replay_items WHERE replay_id = replays.id AND new_id <> ''), '') ELSE judge_after END
 		WHERE id = ? AND state IN `, string(to), finished, id)
 	database.InList(t, from)
-	err := audited(ctx, l.db, about(by, id, ""), func(tx database.Querier) error {
+	err := audit.Do(ctx, l.db, audit.About(by, id, ""), func(tx database.Querier) error {
 		n, err := t.Exec(ctx, tx)
 		if err == nil && n == 0 {
 			err = errUnmoved

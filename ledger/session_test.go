@@ -67,22 +67,22 @@ func TestAKilledConnectionIsNobodysError(t *testing.T) {
 	b := ledgertest.New(t, "postgres")
 	b.Partner(t, "acme")
 	e := b.Endpoint(t, "acme", 4)
-	for name, do := range map[string]func(*ledger.Ledger) error{
-		"an event": func(l *ledger.Ledger) error {
+	for name, do := range map[string]func(ledgertest.Process) error{
+		"an event": func(l ledgertest.Process) error {
 			_, err := l.Append(t.Context(), ledgertest.NewEvent("acme", rand.Text(), "Pending"))
 			return err
 		},
-		"one row": func(l *ledger.Ledger) error { _, err := l.Endpoint(t.Context(), e.ID); return err },
-		"a list": func(l *ledger.Ledger) error {
+		"one row": func(l ledgertest.Process) error { _, err := l.Endpoint(t.Context(), e.ID); return err },
+		"a list": func(l ledgertest.Process) error {
 			_, _, err := l.Deliveries(t.Context(), delivery.Filter{Limit: 5})
 			return err
 		},
-		"a sign-in": func(l *ledger.Ledger) error {
+		"a sign-in": func(l ledgertest.Process) error {
 			_, err := l.TryLogin(t.Context(), []string{"user/eve"}, time.Now())
 			return err
 		},
-		"a heartbeat": func(l *ledger.Ledger) error { return l.Heartbeat(t.Context(), worker, "host/1") },
-		"a statement by itself": func(l *ledger.Ledger) error {
+		"a heartbeat": func(l ledgertest.Process) error { return l.Heartbeat(t.Context(), worker, "host/1") },
+		"a statement by itself": func(l ledgertest.Process) error {
 			_, err := l.SetRate(t.Context(), orders.Rate{Crypto: "USDT", UpdatedAt: time.Now()})
 			return err
 		},
@@ -98,14 +98,14 @@ func TestAKilledConnectionIsNobodysError(t *testing.T) {
 			}
 			defer l.Close()
 			for range 3 { // fill the pools
-				if err := do(l.Ledger); err != nil {
+				if err := do(l); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if n := b.Count(t, "SELECT COUNT(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE application_name = $1", mark); n == 0 {
 				t.Fatal("there was no connection to kill")
 			}
-			if err := do(l.Ledger); err != nil {
+			if err := do(l); err != nil {
 				t.Error(err)
 			}
 		})

@@ -97,7 +97,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 		},
 		func() {
 			v.History = shell.Recall(ctx, s.Memory, "delivery/history/"+key, func(ctx context.Context) ([]ActivityRow, error) {
-				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
+				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
 				return ActivityRows(q, found), err
 			})
 		},

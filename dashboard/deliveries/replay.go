@@ -69,7 +69,7 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		},
 		func() {
 			v.History = shell.Recall(ctx, s.Memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]ActivityRow, error) {
-				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: scope.Partner(), Limit: 20})
+				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: scope.Partner(), Limit: 20})
 				return ActivityRows(q, found), err
 			})
 		},

@@ -178,7 +178,7 @@ func (s Pages) startReplay(w http.ResponseWriter, r *http.Request, q *shell.Requ
 		return webhook.Invalid("form", "cannot be read")
 	}
 	form := r.PostForm
-	id, again, err := s.Ledger.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
+	id, again, err := s.Accounts.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
 		made, err := s.madeOf(r.Context(), q, form)
 		return made.ID, err
 	})

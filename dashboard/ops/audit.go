@@ -73,9 +73,9 @@ func (s pages) auditPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if err != nil {
 		return err
 	}
-	v := auditView{Filter: typed, Export: typed.query(""), AsOf: q.Now, Chain: s.chain.look(r.Context(), s.Ledger.VerifyAudit)}
+	v := auditView{Filter: typed, Export: typed.query(""), AsOf: q.Now, Chain: s.chain.look(r.Context(), s.Trail.VerifyAudit)}
 	var next string
-	if v.Entries, next, err = s.Ledger.AuditEntries(r.Context(), f); err != nil {
+	if v.Entries, next, err = s.Trail.AuditEntries(r.Context(), f); err != nil {
 		return err
 	}
 	if next != "" {
@@ -91,7 +91,7 @@ func (s pages) auditExport(w http.ResponseWriter, r *http.Request, q *shell.Requ
 		return err
 	}
 	f.Limit = 500
-	entries, next, err := s.Ledger.AuditEntries(r.Context(), f)
+	entries, next, err := s.Trail.AuditEntries(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s pages) auditExport(w http.ResponseWriter, r *http.Request, q *shell.Requ
 			return nil // nobody is there to hear of an error
 		}
 		f.Cursor = next
-		if entries, next, err = s.Ledger.AuditEntries(r.Context(), f); err != nil {
+		if entries, next, err = s.Trail.AuditEntries(r.Context(), f); err != nil {
 			return err // cuts the connection: half a file must not pass for a whole one
 		}
 	}

@@ -141,7 +141,7 @@ func (s pages) moveOrder(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	}
 	id, form := r.PathValue("id"), r.PostForm
 	reason := strings.TrimSpace(form.Get("reason"))
-	done, again, err := s.Ledger.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
+	done, again, err := s.Accounts.OnceForm(r.Context(), form.Get("form"), func() (string, error) {
 		if reason == "" {
 			return "", webhook.Invalid("reason", "is required: say why, for the audit log")
 		}

@@ -118,7 +118,7 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 		},
 		func() {
 			v.People = shell.Recall(ctx, s.Memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
-				people, _, err := s.Ledger.People(ctx, partners.PeopleFilter{PartnerCode: code, AnyPartner: true, Limit: shell.MaxPeople})
+				people, _, err := s.Accounts.People(ctx, partners.PeopleFilter{PartnerCode: code, AnyPartner: true, Limit: shell.MaxPeople})
 				return people, err
 			})
 		},

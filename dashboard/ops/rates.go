@@ -80,7 +80,7 @@ func (s pages) setRate(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	}
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	rate := orders.Rate{Crypto: get("crypto"), Network: get("network"), WalletAddress: get("walletAddress")}
-	_, again, err := s.Ledger.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
+	_, again, err := s.Accounts.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
 		var err error
 		if rate.Price, err = orders.ParseAmount(get("price")); err != nil {
 			return "", webhook.Invalid("/price", err.Error())

@@ -24,7 +24,7 @@ func (s pages) activityPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if err := deliveries.CheckAfter(after); err != nil {
 		return err
 	}
-	found, next, err := s.Ledger.AuditEntries(r.Context(), partners.AuditFilter{PartnerCode: q.User.PartnerCode, Cursor: after, Limit: activityPageSize})
+	found, next, err := s.Trail.AuditEntries(r.Context(), partners.AuditFilter{PartnerCode: q.User.PartnerCode, Cursor: after, Limit: activityPageSize})
 	if err != nil {
 		return err
 	}

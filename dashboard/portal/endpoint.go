@@ -198,7 +198,7 @@ func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 		},
 		func() {
 			v.History = shell.Recall(ctx, s.Memory, key+"/history", func(ctx context.Context) ([]deliveries.ActivityRow, error) {
-				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: q.User.PartnerCode, Limit: endpointHistory})
+				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: q.User.PartnerCode, Limit: endpointHistory})
 				return deliveries.ActivityRows(q, found), err
 			})
 		},
@@ -247,7 +247,7 @@ func (s pages) once(w http.ResponseWriter, r *http.Request, do func() (place str
 	if err := r.ParseForm(); err != nil {
 		return webhook.Invalid("form", "cannot be read")
 	}
-	place, again, err := s.Ledger.OnceForm(r.Context(), r.PostForm.Get("form"), do)
+	place, again, err := s.Accounts.OnceForm(r.Context(), r.PostForm.Get("form"), do)
 	if err != nil {
 		return err
 	}

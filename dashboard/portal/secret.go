@@ -118,7 +118,7 @@ func (s pages) showSecrets(w http.ResponseWriter, r *http.Request, q *shell.Requ
 		},
 		func() {
 			v.Acts = shell.Recall(ctx, s.Memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
-				found, _, err := s.Ledger.AuditEntries(ctx, partners.AuditFilter{PartnerCode: code, Action: "secret.", Limit: secretActs})
+				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{PartnerCode: code, Action: "secret.", Limit: secretActs})
 				return actsOf(q, found), err
 			})
 		},
@@ -200,7 +200,7 @@ func (s pages) createSecret(w http.ResponseWriter, r *http.Request, q *shell.Req
 		return webhook.Invalid("form", "cannot be read")
 	}
 	var made secretMade
-	_, again, err := s.Ledger.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
+	_, again, err := s.Accounts.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
 		secret, value := partners.NewSecret(s.Box, q.User.PartnerCode, q.Now)
 		if err := s.Ledger.AddSecret(r.Context(), secret, q.Audit("secret.create")); err != nil {
 			return "", err

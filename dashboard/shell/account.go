@@ -37,7 +37,7 @@ func (s *Surface) accountPage(w http.ResponseWriter, r *http.Request, q *Request
 }
 
 func (s *Surface) showAccount(w http.ResponseWriter, r *http.Request, q *Request, status int, v accountView) error {
-	sessions, err := s.Ledger.Sessions(r.Context(), q.User.ID, q.Now)
+	sessions, err := s.Accounts.Sessions(r.Context(), q.User.ID, q.Now)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Surface) showAccount(w http.ResponseWriter, r *http.Request, q *Request
 		v.Sessions = append(v.Sessions, sessionRow{each, each.ID == q.Session.ID})
 	}
 	if q.User.TOTP {
-		if v.Recovery, err = s.Ledger.RecoveryCodesLeft(r.Context(), q.User.ID); err != nil {
+		if v.Recovery, err = s.Accounts.RecoveryCodesLeft(r.Context(), q.User.ID); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Surface) proves(r *http.Request, q *Request, password string) error {
 		s.Metrics.AuthFailed(s.Name, failedLocked)
 		return &webhook.Error{Kind: webhook.KindRateLimited, Message: "too many failed tries", RetryAfter: wait}
 	}
-	c, err := s.Ledger.Credentials(r.Context(), q.User.ID)
+	c, err := s.Accounts.Credentials(r.Context(), q.User.ID)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *Surface) proves(r *http.Request, q *Request, password string) error {
 		s.Metrics.AuthFailed(s.Name, failedPassword)
 		return webhook.Invalid("current", "is not your password")
 	}
-	return s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now)
+	return s.Accounts.LoggedIn(r.Context(), tries.all(), tries.username, q.Now)
 }
 
 // newPassword reads the two fields of a new password and hashes it.
@@ -132,7 +132,7 @@ func (s *Surface) changePassword(w http.ResponseWriter, r *http.Request, q *Requ
 		hash, err = s.newPassword(r, q.User.Username)
 	}
 	if err == nil {
-		err = s.Ledger.SetPassword(r.Context(), q.User, hash, s.ownToken(r), q.Audit("password.change"))
+		err = s.Accounts.SetPassword(r.Context(), q.User, hash, s.ownToken(r), q.Audit("password.change"))
 	}
 	return s.afterAccount(w, r, q, err, "password")
 }
@@ -151,7 +151,7 @@ func (s *Surface) afterAccount(w http.ResponseWriter, r *http.Request, q *Reques
 }
 
 func (s *Surface) endSession(w http.ResponseWriter, r *http.Request, q *Request) error {
-	err := s.Ledger.EndSession(r.Context(), q.User.ID, r.PathValue("id"), q.Audit("session.end"))
+	err := s.Accounts.EndSession(r.Context(), q.User.ID, r.PathValue("id"), q.Audit("session.end"))
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (s *Surface) enrolTOTP(w http.ResponseWriter, r *http.Request, q *Request) 
 		return s.showTOTP(w, r, q, status, secret, problem)
 	}
 	codes, hashes := partners.NewRecoveryCodes()
-	err = s.Ledger.SetTOTP(r.Context(), q.User, s.Box.Seal(q.User.SealPurpose(), secret), step, hashes, s.ownToken(r), q.Audit("totp.on"))
+	err = s.Accounts.SetTOTP(r.Context(), q.User, s.Box.Seal(q.User.SealPurpose(), secret), step, hashes, s.ownToken(r), q.Audit("totp.on"))
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *Surface) dropTOTP(w http.ResponseWriter, r *http.Request, q *Request) e
 	}
 	err := s.proves(r, q, r.PostForm.Get("current"))
 	if err == nil {
-		err = s.Ledger.SetTOTP(r.Context(), q.User, nil, 0, nil, s.ownToken(r), q.Audit("totp.off"))
+		err = s.Accounts.SetTOTP(r.Context(), q.User, nil, 0, nil, s.ownToken(r), q.Audit("totp.off"))
 	}
 	return s.afterAccount(w, r, q, err, "totp-off")
 }

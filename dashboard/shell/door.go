@@ -62,12 +62,12 @@ func (s *Surface) try(ctx context.Context, t tries, now time.Time) (wait time.Du
 	if wait > 0 {
 		return wait, nil
 	}
-	subject, wait, err := s.Ledger.LockedLogin(ctx, subjects, now)
+	subject, wait, err := s.Accounts.LockedLogin(ctx, subjects, now)
 	if err != nil || wait > 0 {
 		door.remember(subject, now, wait)
 		return wait, err
 	}
-	return s.Ledger.TryLogin(ctx, subjects, now)
+	return s.Accounts.TryLogin(ctx, subjects, now)
 }
 
 // door is the surface's own.

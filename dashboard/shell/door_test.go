@@ -87,7 +87,7 @@ func TestATypedUsernameThatNobodyHasIsNotKept(t *testing.T) {
 	if resp, _ := ask(t, stranger, "POST", s.ops.URL+"/ops/login", url.Values{"username": {typed}, "password": {"x"}}); resp.StatusCode != http.StatusUnauthorized {
 		t.Fatal(resp.Status)
 	}
-	found, _, err := s.Ledger.AuditEntries(t.Context(), partners.AuditFilter{Limit: 10})
+	found, _, err := s.Trail.AuditEntries(t.Context(), partners.AuditFilter{Limit: 10})
 	if err != nil || len(found) == 0 {
 		t.Fatalf("%d entries (%v)", len(found), err)
 	}

@@ -30,7 +30,7 @@ func (s *Surface) openInvite(r *http.Request, q *Request) (i partners.Invite, ok
 	if ok, wait := s.invited.Allow(r.Context(), network(web.ClientAddress(r)), invitesOpened); !ok {
 		return i, false, &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: wait}
 	}
-	i, err = s.Ledger.Invite(r.Context(), partners.HashPageToken(r.PathValue("token")))
+	i, err = s.Accounts.Invite(r.Context(), partners.HashPageToken(r.PathValue("token")))
 	if webhook.KindOf(err) == webhook.KindNotFound && err != nil {
 		return i, false, nil
 	}
@@ -86,7 +86,7 @@ func (s *Surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *Reques
 	}
 	if err == nil {
 		by := partners.AuditEntry{Actor: p.Actor(), Action: "invite.accept", Detail: "from " + web.ClientAddress(r)}
-		p, err = s.Ledger.AcceptInvite(r.Context(), partners.HashPageToken(r.PathValue("token")), p, hash, q.Now, by)
+		p, err = s.Accounts.AcceptInvite(r.Context(), partners.HashPageToken(r.PathValue("token")), p, hash, q.Now, by)
 	}
 	if err != nil {
 		problem, status, err := q.Problem(err)

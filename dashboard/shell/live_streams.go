@@ -107,5 +107,5 @@ func (h *hub) watch(live func(context.Context, []string) (map[string]bool, error
 
 // liveSessions reads which of some sessions still sign somebody in.
 func (s *Surface) liveSessions(ctx context.Context, ids []string) (map[string]bool, error) {
-	return s.Ledger.LiveSessions(ctx, ids, time.Now())
+	return s.Accounts.LiveSessions(ctx, ids, time.Now())
 }

@@ -129,14 +129,14 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *stage, p partners.Person) error{
 		"signed out": func(s *stage, p partners.Person) error {
-			all, err := s.Ledger.Sessions(t.Context(), p.ID, time.Now())
+			all, err := s.Accounts.Sessions(t.Context(), p.ID, time.Now())
 			if err == nil {
-				err = s.Ledger.EndSession(t.Context(), p.ID, all[0].ID, byTest)
+				err = s.Accounts.EndSession(t.Context(), p.ID, all[0].ID, byTest)
 			}
 			return err
 		},
 		"disabled": func(s *stage, p partners.Person) error {
-			_, err := s.Ledger.AlterPerson(t.Context(), "acme", p.ID, byTest, func(p *partners.Person) error { p.Disabled = true; return nil })
+			_, err := s.Accounts.AlterPerson(t.Context(), "acme", p.ID, byTest, func(p *partners.Person) error { p.Disabled = true; return nil })
 			return err
 		},
 		"partner disabled": func(s *stage, _ partners.Person) error {

@@ -111,7 +111,7 @@ func (s *Surface) logIn(w http.ResponseWriter, r *http.Request, q *Request) erro
 	} else if wait > 0 {
 		return s.refuseLocked(w, r, q, v, wait)
 	}
-	c, err := s.Ledger.CredentialsByName(r.Context(), username, s.Name == Ops)
+	c, err := s.Accounts.CredentialsByName(r.Context(), username, s.Name == Ops)
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,13 @@ func (s *Surface) logIn(w http.ResponseWriter, r *http.Request, q *Request) erro
 		v.Problem = q.T("This account is disabled. Ask your administrator.")
 		return s.refuseLogin(w, r, q, v, c, failedDisabled, "the account is disabled")
 	case c.TOTP:
-		if err := s.Ledger.LoggedIn(r.Context(), tries.all(), nil, q.Now); err != nil {
+		if err := s.Accounts.LoggedIn(r.Context(), tries.all(), nil, q.Now); err != nil {
 			return err
 		}
 		v.Ticket = s.sealTicket(c.ID, q.Now)
 		return q.Render(w, r, "login", v)
 	}
-	if err := s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
+	if err := s.Accounts.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
 		return err
 	}
 	return s.startSession(w, r, q, c.Person, v.Next)
@@ -150,7 +150,7 @@ func (s *Surface) checkCode(w http.ResponseWriter, r *http.Request, q *Request, 
 		v.Problem = q.T("That took too long. Please start again.")
 		return q.RenderStatus(w, r, http.StatusUnauthorized, "login", v)
 	}
-	c, err := s.Ledger.Credentials(r.Context(), id)
+	c, err := s.Accounts.Credentials(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Surface) checkCode(w http.ResponseWriter, r *http.Request, q *Request, 
 		v.Ticket, v.Problem = sealed, q.T("The code is wrong or was used already. Wait for the next one.")
 		return s.refuseLogin(w, r, q, v, c, failedCode, "wrong code")
 	}
-	if err := s.Ledger.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
+	if err := s.Accounts.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
 		return err
 	}
 	return s.startSession(w, r, q, c.Person, v.Next)
@@ -184,9 +184,9 @@ func (s *Surface) useCode(ctx context.Context, c partners.Credentials, code stri
 		return false, err
 	}
 	if step, ok := partners.TOTPSecret(secret).Check(code, now, c.TOTPStep); ok {
-		return s.Ledger.UseTOTPStep(ctx, c.ID, step)
+		return s.Accounts.UseTOTPStep(ctx, c.ID, step)
 	}
-	return s.Ledger.UseRecoveryCode(ctx, c.ID, partners.HashRecoveryCode(code))
+	return s.Accounts.UseRecoveryCode(ctx, c.ID, partners.HashRecoveryCode(code))
 }
 
 func (s *Surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *Request, v loginView, c partners.Credentials, reason, why string) error {
@@ -234,7 +234,7 @@ func (s *Surface) startSession(w http.ResponseWriter, r *http.Request, q *Reques
 		IP: web.ClientAddress(r), UserAgent: clip(r.UserAgent(), 200),
 	}
 	entry := partners.AuditEntry{Actor: p.Actor(), Action: "login", PartnerCode: p.PartnerCode, Detail: "from " + session.IP}
-	if err := s.Ledger.StartSession(r.Context(), hash, session, entry); err != nil {
+	if err := s.Accounts.StartSession(r.Context(), hash, session, entry); err != nil {
 		return err
 	}
 	if q.SignedIn() {
@@ -261,7 +261,7 @@ func (s *Surface) logOut(w http.ResponseWriter, r *http.Request, q *Request) err
 
 // endOwn ends the session of who asks. One that has just ended is no error.
 func (s *Surface) endOwn(ctx context.Context, q *Request) error {
-	err := s.Ledger.EndSession(ctx, q.User.ID, q.Session.ID, q.Audit("logout"))
+	err := s.Accounts.EndSession(ctx, q.User.ID, q.Session.ID, q.Audit("logout"))
 	if webhook.KindOf(err) == webhook.KindNotFound {
 		return nil
 	}

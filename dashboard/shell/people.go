@@ -70,7 +70,7 @@ func (s *Surface) showPeople(w http.ResponseWriter, r *http.Request, q *Request,
 	f := partners.PeopleFilter{PartnerCode: q.User.PartnerCode, Cursor: r.URL.Query().Get("after"), Limit: MaxPeople}
 	if s.Name == Ops {
 		v.OpsRoles = partners.OperatorRoles
-		if v.Operators, _, err = s.Ledger.People(r.Context(), partners.PeopleFilter{Limit: 2 * MaxPeople}); err != nil {
+		if v.Operators, _, err = s.Accounts.People(r.Context(), partners.PeopleFilter{Limit: 2 * MaxPeople}); err != nil {
 			return err
 		}
 		v.Partner = r.URL.Query().Get("partner")
@@ -78,10 +78,10 @@ func (s *Surface) showPeople(w http.ResponseWriter, r *http.Request, q *Request,
 		f.PartnerCode, f.AnyPartner = v.Partner, true
 	}
 	v.Roles = partners.PartnerRoles
-	if v.People, v.Next, err = s.Ledger.People(r.Context(), f); err != nil {
+	if v.People, v.Next, err = s.Accounts.People(r.Context(), f); err != nil {
 		return err
 	}
-	if v.Invites, err = s.Ledger.Invites(r.Context(), q.User.PartnerCode, s.Name == Ops, q.Now); err != nil {
+	if v.Invites, err = s.Accounts.Invites(r.Context(), q.User.PartnerCode, s.Name == Ops, q.Now); err != nil {
 		return err
 	}
 	v.Form = NewFormToken()
@@ -113,9 +113,9 @@ func (s *Surface) refusePeople(w http.ResponseWriter, r *http.Request, q *Reques
 // partner of who asks. Any other id is NotFound.
 func (s *Surface) personAt(r *http.Request, q *Request) (partners.Person, error) {
 	if s.Name == Ops {
-		return s.Ledger.Person(r.Context(), r.PathValue("id"))
+		return s.Accounts.Person(r.Context(), r.PathValue("id"))
 	}
-	return s.Ledger.PersonOf(r.Context(), q.User.PartnerCode, r.PathValue("id"))
+	return s.Accounts.PersonOf(r.Context(), q.User.PartnerCode, r.PathValue("id"))
 }
 
 func (s *Surface) changeRole(w http.ResponseWriter, r *http.Request, q *Request) error {
@@ -130,7 +130,7 @@ func (s *Surface) changeRole(w http.ResponseWriter, r *http.Request, q *Request)
 	if err = partners.CheckRole(p.PartnerCode, role); err == nil {
 		by := q.Audit("person.role")
 		by.Detail = p.Username + ": " + string(p.Role) + " → " + string(role)
-		_, err = s.Ledger.AlterPerson(r.Context(), p.PartnerCode, p.ID, by, func(p *partners.Person) error { p.Role = role; return nil })
+		_, err = s.Accounts.AlterPerson(r.Context(), p.PartnerCode, p.ID, by, func(p *partners.Person) error { p.Role = role; return nil })
 	}
 	return s.afterPeople(w, r, q, err, "role")
 }
@@ -152,7 +152,7 @@ func (s *Surface) switchPerson(off bool) Page {
 		}
 		by := q.Audit(action)
 		by.Detail = p.Username
-		_, err = s.Ledger.AlterPerson(r.Context(), p.PartnerCode, p.ID, by, func(p *partners.Person) error { p.Disabled = off; return nil })
+		_, err = s.Accounts.AlterPerson(r.Context(), p.PartnerCode, p.ID, by, func(p *partners.Person) error { p.Disabled = off; return nil })
 		return s.afterPeople(w, r, q, err, done)
 	}
 }
@@ -200,11 +200,11 @@ func (s *Surface) sendLink(w http.ResponseWriter, r *http.Request, q *Request, i
 	}
 	if err == nil {
 		var again bool
-		_, again, err = s.Ledger.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
+		_, again, err = s.Accounts.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
 			token, hash := partners.NewPageToken()
 			i.ID, i.InvitedBy, i.CreatedAt, i.ExpiresAt = webhook.NewID(webhook.InvitePrefix), q.User.Actor(), q.Now, q.Now.Add(partners.InviteLife)
 			link = s.inviteLink(r, i.PartnerCode, token)
-			return i.ID, s.Ledger.CreateInvite(r.Context(), hash, i, by)
+			return i.ID, s.Accounts.CreateInvite(r.Context(), hash, i, by)
 		})
 		if again && err == nil {
 			err = webhook.Conflict("this was done already: its link was shown once")
@@ -261,7 +261,7 @@ func (s *Surface) withdrawInvite(w http.ResponseWriter, r *http.Request, q *Requ
 		}
 		partnerCode = r.PostForm.Get("partner")
 	}
-	if err := s.Ledger.WithdrawInvite(r.Context(), partnerCode, r.PathValue("id"), q.Audit("invite.withdraw")); err != nil {
+	if err := s.Accounts.WithdrawInvite(r.Context(), partnerCode, r.PathValue("id"), q.Audit("invite.withdraw")); err != nil {
 		return err
 	}
 	return s.afterPeople(w, r, q, nil, "withdrawn")

@@ -9,7 +9,7 @@ import (
 
 // Record writes an entry about what is done only if it can be noted.
 func (s *Surface) Record(ctx context.Context, by partners.AuditEntry) error {
-	err := s.Ledger.Audit(ctx, by)
+	err := s.Trail.Audit(ctx, by)
 	if err == nil {
 		return nil
 	}

@@ -122,7 +122,7 @@ func (s *Surface) identify(ctx context.Context, r *http.Request, q *Request, may
 		return nil
 	}
 	who := Recall(ctx, s.Memory, q.sessionKey, func(ctx context.Context) (identity, error) {
-		session, person, found, err := s.Ledger.Session(ctx, q.sessionHash, q.Now)
+		session, person, found, err := s.Accounts.Session(ctx, q.sessionHash, q.Now)
 		return identity{session, person, found}, err
 	})
 	if !who.Fresh {

@@ -21,6 +21,8 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/accounts"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -33,6 +35,8 @@ import (
 type Options struct {
 	Database *database.DB
 	Ledger   *ledger.Ledger
+	Accounts *accounts.Accounts
+	Trail    *audit.Trail // who did what
 	Box      *signer.Box
 	Queue    *queue.Queue
 	Metrics  *web.Metrics // nil: none
@@ -114,7 +118,7 @@ func New(o Options) (*Shell, error) {
 	if o.Limiter == nil {
 		o.Limiter = web.NewLimiter(nil)
 	}
-	s := &Shell{Options: o, Memory: newMemory(), hub: newHub(o.Log), Mailbox: partners.NewMailbox(o.Ledger, o.Box), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), Started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
+	s := &Shell{Options: o, Memory: newMemory(), hub: newHub(o.Log), Mailbox: partners.NewMailbox(o.Accounts, o.Box), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), Started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
 	err := locale.Load()
 	if err != nil {
 		return nil, fmt.Errorf("read the translations of the pages: %w", err)

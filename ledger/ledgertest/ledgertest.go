@@ -16,6 +16,8 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/accounts"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -71,6 +73,8 @@ type Bench struct {
 // Process is what one process has of the ledger.
 type Process struct {
 	*ledger.Ledger
+	*accounts.Accounts
+	*audit.Trail
 	DB *database.DB
 }
 
@@ -80,7 +84,7 @@ func Open(ctx context.Context, at database.Options, o ledger.Options) (Process, 
 	if err != nil {
 		return Process{}, err
 	}
-	return Process{ledger.New(db, o), db}, nil
+	return Process{ledger.New(db, o), accounts.New(db), audit.New(db), db}, nil
 }
 
 // Close ends the ledger's writers, then its connections.

@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -17,17 +18,17 @@ const credentialColumns = personColumns + `, p.password, p.totp, p.totp_step, CO
 // CredentialsByName finds who signs in with a username, among the operators or
 // among the partners' people. For nobody it answers with empty credentials,
 // which no password fits.
-func (l *Ledger) CredentialsByName(ctx context.Context, username string, operators bool) (partners.Credentials, error) {
-	return l.atDoor().credentials(ctx, "p.username = $2", storedName(username, operators))
+func (a *Accounts) CredentialsByName(ctx context.Context, username string, operators bool) (partners.Credentials, error) {
+	return a.atDoor().credentials(ctx, "p.username = $2", storedName(username, operators))
 }
 
 // Credentials returns those of a person; they are empty for nobody.
-func (l *Ledger) Credentials(ctx context.Context, personID string) (partners.Credentials, error) {
-	return l.credentials(ctx, "p.id = $2", personID)
+func (a *Accounts) Credentials(ctx context.Context, personID string) (partners.Credentials, error) {
+	return a.credentials(ctx, "p.id = $2", personID)
 }
 
-func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c partners.Credentials, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
+func (a *Accounts) credentials(ctx context.Context, where string, args ...any) (c partners.Credentials, err error) {
+	err = a.db.Read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
 		Scan(append(personFields(&c.Person), &c.PasswordHash, &c.SealedTOTP, &c.TOTPStep, &c.PartnerDisabled)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return partners.Credentials{}, nil
@@ -38,9 +39,9 @@ func (l *Ledger) credentials(ctx context.Context, where string, args ...any) (c 
 // SetPassword gives a person a new password, signs him out everywhere but in
 // the session with the hash keep, and writes by. Links with which he could
 // choose another one stop working.
-func (l *Ledger) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
+func (a *Accounts) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		if err := updateOne(ctx, tx, p.ID, "UPDATE people SET password = $2 WHERE id = $1", p.ID, passwordHash); err != nil {
 			return err
 		}
@@ -60,9 +61,9 @@ func shutOut(ctx context.Context, tx database.Querier, personID string, keep []b
 // SetTOTP gives a person a sealed TOTP secret of which step was accepted, and
 // recovery codes by their hashes; an empty secret takes all away. It signs him
 // out everywhere but in the session with the hash keep, and writes by.
-func (l *Ledger) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
+func (a *Accounts) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
-	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		err := updateOne(ctx, tx, p.ID, "UPDATE people SET totp = $2, totp_step = $3 WHERE id = $1", p.ID, database.Bytes(sealed), step)
 		if err != nil {
 			return err
@@ -88,24 +89,24 @@ func replaceRecovery(ctx context.Context, tx database.Querier, personID string, 
 
 // UseTOTPStep marks a step as used and reports whether it was not before, nor
 // any later one: of two requests with one code one signs in.
-func (l *Ledger) UseTOTPStep(ctx context.Context, personID string, step int64) (first bool, err error) {
-	return l.atDoor().happened(ctx, "UPDATE people SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND length(totp) > 0", personID, step)
+func (a *Accounts) UseTOTPStep(ctx context.Context, personID string, step int64) (first bool, err error) {
+	return a.atDoor().happened(ctx, "UPDATE people SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND length(totp) > 0", personID, step)
 }
 
 // UseRecoveryCode uses a code up and reports whether it was one.
-func (l *Ledger) UseRecoveryCode(ctx context.Context, personID string, hash []byte) (good bool, err error) {
-	return l.atDoor().happened(ctx, "DELETE FROM recovery_codes WHERE person_id = $1 AND hash = $2", personID, hash)
+func (a *Accounts) UseRecoveryCode(ctx context.Context, personID string, hash []byte) (good bool, err error) {
+	return a.atDoor().happened(ctx, "DELETE FROM recovery_codes WHERE person_id = $1 AND hash = $2", personID, hash)
 }
 
 // RecoveryCodesLeft counts a person's recovery codes.
-func (l *Ledger) RecoveryCodesLeft(ctx context.Context, personID string) (n int, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
+func (a *Accounts) RecoveryCodesLeft(ctx context.Context, personID string) (n int, err error) {
+	err = a.db.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE person_id = $1", personID).Scan(&n)
 	return n, err
 }
 
 // happened runs a statement and reports whether it changed anything.
-func (l *Ledger) happened(ctx context.Context, query string, args ...any) (bool, error) {
-	result, err := l.db.Write.ExecContext(ctx, query, args...)
+func (a *Accounts) happened(ctx context.Context, query string, args ...any) (bool, error) {
+	result, err := a.db.Write.ExecContext(ctx, query, args...)
 	if err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 )
 
 // KeepLetter implements partners.MailboxStore.
-func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
-	_, err := l.db.Write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+func (a *Accounts) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
+	_, err := a.db.Write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
 		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, database.Micros(k.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("keep a letter: %w", err)
@@ -20,12 +20,12 @@ func (l *Ledger) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
 }
 
 // Letters implements partners.MailboxStore.
-func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found []partners.KeptLetter, next string, err error) {
+func (a *Accounts) Letters(ctx context.Context, cursor string, limit int) (found []partners.KeptLetter, next string, err error) {
 	t := new(database.Statement).Add("SELECT id, partner_code, email, lang, sealed_code, created_at FROM mailbox")
 	if cursor != "" {
 		t.Add(" WHERE id < ?", cursor)
 	}
-	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
+	found, err = database.Collect(ctx, a.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
 		return []any{&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, database.Time(&k.CreatedAt)}
 	})
 	if len(found) > limit {
@@ -36,8 +36,8 @@ func (l *Ledger) Letters(ctx context.Context, cursor string, limit int) (found [
 }
 
 // sweepMailbox deletes letters from before a time.
-func (l *Ledger) sweepMailbox(ctx context.Context, before time.Time) error {
-	err := l.db.InSteps(ctx, "DELETE FROM mailbox WHERE id IN (SELECT id FROM mailbox WHERE id < $1 LIMIT $2)", partners.LetterBound(before), nil)
+func (a *Accounts) sweepMailbox(ctx context.Context, before time.Time) error {
+	err := a.db.InSteps(ctx, "DELETE FROM mailbox WHERE id IN (SELECT id FROM mailbox WHERE id < $1 LIMIT $2)", partners.LetterBound(before), nil)
 	if err != nil {
 		return fmt.Errorf("delete old letters: %w", err)
 	}

@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -19,8 +19,8 @@ func familyFields(f *partners.Family) []any {
 }
 
 // AddFamily implements partners.TokenStore.
-func (l *Ledger) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
-	return l.db.InTx(ctx, func(tx database.Querier) error {
+func (a *Accounts) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
+	return a.db.InTx(ctx, func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 			f.ID, f.User.PartnerCode, f.User.Email, database.Micros(f.ExpiresAt), database.Micros(f.RevokedAt), f.Current, database.Micros(f.CurrentUntil),
 			database.Bytes(f.Previous), database.Micros(f.RotatedAt), database.Bytes(f.SealedPair), database.Micros(f.EndsAt()))
@@ -44,12 +44,12 @@ func insertTokens(ctx context.Context, tx database.Querier, family string, t par
 }
 
 // AlterFamily implements partners.TokenStore.
-func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
-	err = l.db.InTx(ctx, func(tx database.Querier) error {
+func (a *Accounts) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
+	err = a.db.InTx(ctx, func(tx database.Querier) error {
 		found = false
 		var f partners.Family
 		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families
-			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+l.db.ForUpdate, refresh).Scan(familyFields(&f)...)
+			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+a.db.ForUpdate, refresh).Scan(familyFields(&f)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -76,8 +76,8 @@ func (l *Ledger) AlterFamily(ctx context.Context, refresh []byte, change func(*p
 }
 
 // AccessToken implements partners.TokenStore.
-func (l *Ledger) AccessToken(ctx context.Context, access []byte) (t partners.AccessToken, found bool, err error) {
-	err = l.db.Read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
+func (a *Accounts) AccessToken(ctx context.Context, access []byte) (t partners.AccessToken, found bool, err error) {
+	err = a.db.Read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
 		FROM access_tokens a JOIN token_families f ON f.id = a.family_id WHERE a.hash = $1`, access).
 		Scan(&t.User.PartnerCode, &t.User.Email, database.Time(&t.ExpiresAt), database.Time(&t.RevokedAt))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -93,7 +93,7 @@ const unverifiedLife = 30 * 24 * time.Hour
 // SweepTokens deletes what has ended at now, a few rows at a time: tokens and
 // families, sealed pairs past their grace, expired codes, e-mails that were
 // never verified, letters of the development mailbox, sessions, invitations.
-func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
+func (a *Accounts) SweepTokens(ctx context.Context, now time.Time) error {
 	for _, step := range []struct {
 		what, query string
 		before      time.Time
@@ -113,12 +113,12 @@ func (l *Ledger) SweepTokens(ctx context.Context, now time.Time) error {
 		{"unverified e-mails", `DELETE FROM users WHERE verified_at = 0 AND updated_at < $1 AND (partner_code, email) IN
 			(SELECT partner_code, email FROM users WHERE verified_at = 0 AND updated_at < $1 LIMIT $2)`, now.Add(-unverifiedLife)},
 	} {
-		if err := l.db.InSteps(ctx, step.query, database.Micros(step.before), nil); err != nil {
+		if err := a.db.InSteps(ctx, step.query, database.Micros(step.before), nil); err != nil {
 			return fmt.Errorf("delete old %s: %w", step.what, err)
 		}
 	}
-	if err := l.sweepMailbox(ctx, now.Add(-partners.MailboxLife)); err != nil {
+	if err := a.sweepMailbox(ctx, now.Add(-partners.MailboxLife)); err != nil {
 		return err
 	}
-	return l.sweepPeople(ctx, now)
+	return a.sweepPeople(ctx, now)
 }

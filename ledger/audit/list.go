@@ -1,4 +1,4 @@
-package ledger
+package audit
 
 import (
 	"context"
@@ -9,19 +9,21 @@ import (
 	"ledgerhook/webhook"
 )
 
-const auditColumns = "id, at, actor, action, target, detail, partner_code, seq, hash"
+// Columns are what Read reads of an entry.
+const Columns = "id, at, actor, action, target, detail, partner_code, seq, hash"
 
 func auditFields(e *partners.AuditEntry) []any {
 	return []any{&e.ID, database.Time(&e.At), &e.Actor, &e.Action, &e.Target, &e.Detail, &e.PartnerCode, &e.Seq, &e.Hash}
 }
 
-func readEntries(ctx context.Context, q database.Querier, t *database.Statement) (found []partners.AuditEntry, err error) {
+// Read reads the entries that t finds.
+func Read(ctx context.Context, q database.Querier, t *database.Statement) (found []partners.AuditEntry, err error) {
 	return database.Collect(ctx, q, t, auditFields)
 }
 
 // AuditEntries lists entries, newest first, and the cursor of the next page.
-func (l *Ledger) AuditEntries(ctx context.Context, f partners.AuditFilter) (found []partners.AuditEntry, next string, err error) {
-	t := new(database.Statement).Add("SELECT "+auditColumns+" FROM audit WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.AuditPrefix))
+func (l *Trail) AuditEntries(ctx context.Context, f partners.AuditFilter) (found []partners.AuditEntry, next string, err error) {
+	t := new(database.Statement).Add("SELECT "+Columns+" FROM audit WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.AuditPrefix))
 	t.Since("id", webhook.AuditPrefix, f.Since)
 	t.Equal("actor", f.Actor)
 	t.Equal("target", f.Target)
@@ -31,7 +33,7 @@ func (l *Ledger) AuditEntries(ctx context.Context, f partners.AuditFilter) (foun
 	} else {
 		t.Equal("action", f.Action)
 	}
-	found, err = readEntries(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1))
+	found, err = Read(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1))
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID

@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -20,8 +21,8 @@ func personFields(p *partners.Person) []any {
 
 // CreateFirstOperator stores p with the hash of his password unless there is
 // an operator already, and reports whether it did.
-func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
-	err = l.db.InTx(ctx, func(tx database.Querier) error {
+func (a *Accounts) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
+	err = a.db.InTx(ctx, func(tx database.Querier) error {
 		created = false
 		var known bool
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
@@ -35,14 +36,14 @@ func (l *Ledger) CreateFirstOperator(ctx context.Context, p partners.Person, pas
 			return err
 		}
 		created = true
-		return appendAudit(ctx, tx, []partners.AuditEntry{{Actor: "ledgerhook", Action: "person.create", Target: p.ID, Detail: "the first operator, " + p.Username}}, time.Now())
+		return audit.Append(ctx, tx, []partners.AuditEntry{{Actor: "ledgerhook", Action: "person.create", Target: p.ID, Detail: "the first operator, " + p.Username}}, time.Now())
 	})
 	return created && err == nil, err
 }
 
 // HasOperator reports whether there is anybody who can sign in at /ops.
-func (l *Ledger) HasOperator(ctx context.Context) (has bool, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
+func (a *Accounts) HasOperator(ctx context.Context) (has bool, err error) {
+	err = a.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&has)
 	return has, err
 }
 
@@ -70,18 +71,18 @@ func insertPerson(ctx context.Context, tx database.Querier, p partners.Person, p
 }
 
 // Person returns anybody, or NotFound. Pages of a partner use PersonOf.
-func (l *Ledger) Person(ctx context.Context, id string) (partners.Person, error) {
-	return l.person(ctx, id, new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
+func (a *Accounts) Person(ctx context.Context, id string) (partners.Person, error) {
+	return a.person(ctx, id, new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id = ?", id))
 }
 
 // PersonOf returns a person of a partner, of the company itself if the code is
 // empty. Anybody else is NotFound.
-func (l *Ledger) PersonOf(ctx context.Context, partnerCode, id string) (partners.Person, error) {
-	return l.person(ctx, id, new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
+func (a *Accounts) PersonOf(ctx context.Context, partnerCode, id string) (partners.Person, error) {
+	return a.person(ctx, id, new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id = ? AND p.partner_code = ?", id, partnerCode))
 }
 
-func (l *Ledger) person(ctx context.Context, id string, t *database.Statement) (p partners.Person, err error) {
-	err = l.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan(personFields(&p)...)
+func (a *Accounts) person(ctx context.Context, id string, t *database.Statement) (p partners.Person, err error) {
+	err = a.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan(personFields(&p)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, webhook.NotFound("person", id)
 	}
@@ -89,14 +90,14 @@ func (l *Ledger) person(ctx context.Context, id string, t *database.Statement) (
 }
 
 // People lists people in the order they were made, and the cursor of the next page.
-func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []partners.Person, next string, err error) {
+func (a *Accounts) People(ctx context.Context, f partners.PeopleFilter) (found []partners.Person, next string, err error) {
 	t := new(database.Statement).Add("SELECT "+personColumns+" FROM people p WHERE p.id > ?", f.Cursor)
 	if f.PartnerCode == "" && f.AnyPartner {
 		t.Add(" AND p.partner_code <> ''")
 	} else {
 		t.Add(" AND p.partner_code = ?", f.PartnerCode)
 	}
-	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
+	found, err = database.Collect(ctx, a.db.Read, t.Add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -109,14 +110,14 @@ func (l *Ledger) People(ctx context.Context, f partners.PeopleFilter) (found []p
 // is filled in. Who is disabled is signed out, and links for a new password of
 // his and invitations that he made stop working. The last admin that can sign in cannot be taken away: that
 // is a Conflict.
-func (l *Ledger) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
+func (a *Accounts) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
-	err = audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
-		admins, err := lockAdmins(ctx, tx, partnerCode, l.db.ForUpdate)
+	err = audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
+		admins, err := lockAdmins(ctx, tx, partnerCode, a.db.ForUpdate)
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+l.db.ForUpdate, id, partnerCode).Scan(personFields(&p)...)
+		err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.id = $1 AND p.partner_code = $2"+a.db.ForUpdate, id, partnerCode).Scan(personFields(&p)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("person", id)
 		}

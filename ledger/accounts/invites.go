@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -21,12 +22,12 @@ func inviteFields(i *partners.Invite) []any {
 
 // CreateInvite stores an invitation under the hash of its link's token and
 // writes by. Older links for the same person's password stop working.
-func (l *Ledger) CreateInvite(ctx context.Context, hash []byte, i partners.Invite, by partners.AuditEntry) error {
+func (a *Accounts) CreateInvite(ctx context.Context, hash []byte, i partners.Invite, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = i.ID, i.PartnerCode
 	if i.PersonID != "" {
 		by.Target = i.PersonID
 	}
-	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		if i.PersonID != "" {
 			if err := voidLinks(ctx, tx, i.PersonID); err != nil {
 				return err
@@ -52,22 +53,22 @@ func voidLinks(ctx context.Context, tx database.Querier, personID string) error 
 
 // Invites lists the invitations of a partner (of the company, if the code is
 // empty; of everybody, if any) that still work at now, newest first.
-func (l *Ledger) Invites(ctx context.Context, partnerCode string, anybody bool, now time.Time) (found []partners.Invite, err error) {
+func (a *Accounts) Invites(ctx context.Context, partnerCode string, anybody bool, now time.Time) (found []partners.Invite, err error) {
 	t := new(database.Statement).Add("SELECT "+inviteColumns+" FROM invites WHERE used_at = 0 AND expires_at > ?", database.Micros(now))
 	if !anybody {
 		t.Add(" AND partner_code = ?", partnerCode)
 	}
-	return database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT 200"), inviteFields)
+	return database.Collect(ctx, a.db.Read, t.Add(" ORDER BY id DESC LIMIT 200"), inviteFields)
 }
 
 // Invite finds the invitation of a link, used and expired ones too. A token
 // that is none is NotFound.
-func (l *Ledger) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
-	l = l.atDoor()
-	return l.invite(ctx, l.db.Read, hash)
+func (a *Accounts) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
+	a = a.atDoor()
+	return a.invite(ctx, a.db.Read, hash)
 }
 
-func (l *Ledger) invite(ctx context.Context, q database.Querier, hash []byte) (i partners.Invite, err error) {
+func (a *Accounts) invite(ctx context.Context, q database.Querier, hash []byte) (i partners.Invite, err error) {
 	err = q.QueryRowContext(ctx, "SELECT "+inviteColumns+" FROM invites WHERE hash = $1", hash).Scan(inviteFields(&i)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"}
@@ -77,9 +78,9 @@ func (l *Ledger) invite(ctx context.Context, q database.Querier, hash []byte) (i
 
 // WithdrawInvite takes an invitation of a partner back and writes by. One of
 // another partner is NotFound.
-func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
+func (a *Accounts) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = id, partnerCode
-	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
 		if err != nil {
 			return fmt.Errorf("delete an invitation: %w", err)
@@ -96,16 +97,16 @@ func (l *Ledger) WithdrawInvite(ctx context.Context, partnerCode, id string, by 
 // is signed out everywhere. A link that was used or has expired is a Conflict,
 // as are a username that is taken and a person who is disabled, after which
 // the link still works.
-func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
+func (a *Accounts) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	invited := by.Detail
-	err := l.db.AtDoor().InTx(ctx, func(tx database.Querier) error {
-		i, err := l.invite(ctx, tx, hash)
+	err := a.db.AtDoor().InTx(ctx, func(tx database.Querier) error {
+		i, err := a.invite(ctx, tx, hash)
 		if err != nil {
 			return err
 		}
 		if i.PersonID != "" {
 			// Before the link, in the order of whoever voids it.
-			if err := l.lockEnabled(ctx, tx, i.PersonID); err != nil {
+			if err := a.lockEnabled(ctx, tx, i.PersonID); err != nil {
 				return err
 			}
 		}
@@ -123,15 +124,15 @@ func (l *Ledger) AcceptInvite(ctx context.Context, hash []byte, p partners.Perso
 			return err
 		}
 		by.Target, by.PartnerCode, by.Detail = p.ID, p.PartnerCode, "invited by "+i.InvitedBy+"; "+invited
-		return appendAudit(ctx, tx, []partners.AuditEntry{by}, now)
+		return audit.Append(ctx, tx, []partners.AuditEntry{by}, now)
 	})
 	return p, err
 }
 
 // lockEnabled locks a person, who must not be disabled.
-func (l *Ledger) lockEnabled(ctx context.Context, tx database.Querier, personID string) error {
+func (a *Accounts) lockEnabled(ctx context.Context, tx database.Querier, personID string) error {
 	var disabled bool
-	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+l.db.ForUpdate, personID).Scan(&disabled)
+	err := tx.QueryRowContext(ctx, "SELECT disabled FROM people WHERE id = $1"+a.db.ForUpdate, personID).Scan(&disabled)
 	if err != nil {
 		return fmt.Errorf("lock the person of a link: %w", err)
 	}

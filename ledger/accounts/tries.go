@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 // LockedLogin is the subject that is locked for the longest time, and for how
 // long from now on; 0: none is. It only reads.
-func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Time) (locked string, wait time.Duration, err error) {
-	door := l.atDoor()
+func (a *Accounts) LockedLogin(ctx context.Context, subjects []string, now time.Time) (locked string, wait time.Duration, err error) {
+	door := a.atDoor()
 	t := new(database.Statement).Add("SELECT subject, n, last_at FROM login_failures WHERE subject IN ")
 	err = database.InList(t, subjects).Query(ctx, door.db.Read, func(rows database.Row) error {
 		var t partners.LoginTries
@@ -29,8 +29,8 @@ func (l *Ledger) LockedLogin(ctx context.Context, subjects []string, now time.Ti
 // TryLogin counts a try to sign in for each of subjects before it is known to
 // have failed, so that tries at the same time cannot pass the limit. While one
 // of them is locked nothing is counted; it answers how long that lasts.
-func (l *Ledger) TryLogin(ctx context.Context, subjects []string, now time.Time) (wait time.Duration, err error) {
-	err = l.alterTries(ctx, subjects, func(all []partners.LoginTries) {
+func (a *Accounts) TryLogin(ctx context.Context, subjects []string, now time.Time) (wait time.Duration, err error) {
+	err = a.alterTries(ctx, subjects, func(all []partners.LoginTries) {
 		for _, t := range all {
 			wait = max(wait, t.Wait(now))
 		}
@@ -45,8 +45,8 @@ func (l *Ledger) TryLogin(ctx context.Context, subjects []string, now time.Time)
 
 // LoggedIn takes the try back that TryLogin counted for each of subjects, and
 // forgets all that those in forget have failed.
-func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now time.Time) error {
-	return l.alterTries(ctx, subjects, func(all []partners.LoginTries) {
+func (a *Accounts) LoggedIn(ctx context.Context, subjects, forget []string, now time.Time) error {
+	return a.alterTries(ctx, subjects, func(all []partners.LoginTries) {
 		for i := range all {
 			all[i].TakeBack(slices.Contains(forget, all[i].Subject))
 		}
@@ -54,9 +54,9 @@ func (l *Ledger) LoggedIn(ctx context.Context, subjects, forget []string, now ti
 }
 
 // alterTries runs change on the tries of subjects, locked in their order.
-func (l *Ledger) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
+func (a *Accounts) alterTries(ctx context.Context, subjects []string, change func([]partners.LoginTries), now time.Time) error {
 	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
-	return l.db.AtDoor().InTx(ctx, func(tx database.Querier) error {
+	return a.db.AtDoor().InTx(ctx, func(tx database.Querier) error {
 		all := make([]partners.LoginTries, len(subjects))
 		for i, subject := range subjects {
 			all[i].Subject = subject

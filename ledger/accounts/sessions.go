@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -24,9 +25,9 @@ func sessionFields(s *partners.Session) []any {
 
 // StartSession stores a new session under the hash of its token, notes the
 // login of its person and writes by.
-func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
+func (a *Accounts) StartSession(ctx context.Context, hash []byte, s partners.Session, by partners.AuditEntry) error {
 	by.Target = s.PersonID
-	return audited(ctx, l.db.AtDoor(), []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audit.Do(ctx, a.db.AtDoor(), []partners.AuditEntry{by}, func(tx database.Querier) error {
 		err := updateOne(ctx, tx, s.PersonID, "UPDATE people SET last_login_at = $2 WHERE id = $1 AND disabled = $3", s.PersonID, database.Micros(s.CreatedAt), false)
 		if err != nil {
 			return err
@@ -43,8 +44,8 @@ func (l *Ledger) StartSession(ctx context.Context, hash []byte, s partners.Sessi
 // Session finds who holds the token of hash at now, and notes that he is
 // there. It is not found when it has ended, or its person or his partner is
 // disabled.
-func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s partners.Session, p partners.Person, found bool, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
+func (a *Accounts) Session(ctx context.Context, hash []byte, now time.Time) (s partners.Session, p partners.Person, found bool, err error) {
+	err = a.db.Read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE s.hash = $1 AND p.disabled = $2 AND COALESCE(a.disabled, $2) = $2`, hash, false).
 		Scan(append(sessionFields(&s), personFields(&p)...)...)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !s.Live(now) {
@@ -54,8 +55,8 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 		return s, p, false, fmt.Errorf("find a session: %w", err)
 	}
 	if now.Sub(s.SeenAt) >= sessionTouch {
-		if _, err := l.db.Write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, database.Micros(now)); err != nil {
-			l.db.Log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
+		if _, err := a.db.Write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, database.Micros(now)); err != nil {
+			a.db.Log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
 		}
 	}
 	return s, p, true, nil
@@ -63,11 +64,11 @@ func (l *Ledger) Session(ctx context.Context, hash []byte, now time.Time) (s par
 
 // LiveSessions reads which of the sessions with ids still sign somebody in at
 // now. Unlike Session it is no sign of life.
-func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) (map[string]bool, error) {
+func (a *Accounts) LiveSessions(ctx context.Context, ids []string, now time.Time) (map[string]bool, error) {
 	live := map[string]bool{}
 	t := new(database.Statement).Add("SELECT "+sessionColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE p.disabled = ? AND COALESCE(a.disabled, ?) = ? AND s.id IN `, false, false, false)
-	err := database.InList(t, ids).Query(ctx, l.db.Read, func(rows database.Row) error {
+	err := database.InList(t, ids).Query(ctx, a.db.Read, func(rows database.Row) error {
 		var s partners.Session
 		err := rows.Scan(sessionFields(&s)...)
 		live[s.ID] = s.Live(now)
@@ -77,9 +78,9 @@ func (l *Ledger) LiveSessions(ctx context.Context, ids []string, now time.Time) 
 }
 
 // Sessions lists a person's sessions that are live at now, newest first.
-func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
+func (a *Accounts) Sessions(ctx context.Context, personID string, now time.Time) (found []partners.Session, err error) {
 	err = new(database.Statement).Add("SELECT "+sessionColumns+" FROM sessions s WHERE s.person_id = ? ORDER BY s.id DESC", personID).
-		Query(ctx, l.db.Read, func(rows database.Row) error {
+		Query(ctx, a.db.Read, func(rows database.Row) error {
 			var s partners.Session
 			err := rows.Scan(sessionFields(&s)...)
 			if s.Live(now) {
@@ -92,9 +93,9 @@ func (l *Ledger) Sessions(ctx context.Context, personID string, now time.Time) (
 
 // EndSession ends one of a person's sessions and writes by. One that is
 // another's is NotFound, as is one that has ended.
-func (l *Ledger) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
+func (a *Accounts) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
 	by.Target = personID
-	return audited(ctx, l.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
+	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
 		if err != nil {
 			return fmt.Errorf("delete a session: %w", err)
@@ -116,7 +117,7 @@ func endSessions(ctx context.Context, tx database.Querier, personID string, keep
 
 // sweepPeople deletes sessions, invitations, failures and forms that mean
 // nothing any more.
-func (l *Ledger) sweepPeople(ctx context.Context, now time.Time) error {
+func (a *Accounts) sweepPeople(ctx context.Context, now time.Time) error {
 	for _, step := range []struct {
 		what, query string
 		before      time.Time
@@ -126,7 +127,7 @@ func (l *Ledger) sweepPeople(ctx context.Context, now time.Time) error {
 		{"failed sign-ins", "DELETE FROM login_failures WHERE last_at < $1 AND subject IN (SELECT subject FROM login_failures WHERE last_at < $1 LIMIT $2)", now.Add(-partners.LoginLock)},
 		{"forms", "DELETE FROM form_tokens WHERE hash IN (SELECT hash FROM form_tokens WHERE used_at < $1 LIMIT $2)", now.Add(-formLife)},
 	} {
-		if err := l.db.InSteps(ctx, step.query, database.Micros(step.before), nil); err != nil {
+		if err := a.db.InSteps(ctx, step.query, database.Micros(step.before), nil); err != nil {
 			return fmt.Errorf("delete old %s: %w", step.what, err)
 		}
 	}

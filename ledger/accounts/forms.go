@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -19,34 +19,34 @@ const formLife = 7 * 24 * time.Hour
 // partners.NewPageToken) and remembers what it answered: an id, a place. A
 // later submission gets that answer, with again set, and do does not run. When
 // do fails the form may be sent again. Without a token it is Invalid.
-func (l *Ledger) OnceForm(ctx context.Context, token string, do func() (result string, err error)) (result string, again bool, err error) {
+func (a *Accounts) OnceForm(ctx context.Context, token string, do func() (result string, err error)) (result string, again bool, err error) {
 	if token == "" {
 		return "", false, webhook.Invalid("form", "is missing: load the page again and send it from there")
 	}
 	hash := partners.HashPageToken(token)
-	first, err := l.happened(ctx, "INSERT INTO form_tokens (hash, result, used_at) VALUES ($1, '', $2) ON CONFLICT (hash) DO NOTHING", hash, database.Micros(time.Now()))
+	first, err := a.happened(ctx, "INSERT INTO form_tokens (hash, result, used_at) VALUES ($1, '', $2) ON CONFLICT (hash) DO NOTHING", hash, database.Micros(time.Now()))
 	if err != nil {
 		return "", false, fmt.Errorf("note that a form was sent: %w", err)
 	}
 	if !first {
-		result, err = l.formResult(ctx, hash)
+		result, err = a.formResult(ctx, hash)
 		return result, true, err
 	}
 	result, err = do()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), database.CommitTimeout)
 	defer cancel()
 	if err != nil {
-		_, forget := l.happened(ctx, "DELETE FROM form_tokens WHERE hash = $1", hash)
+		_, forget := a.happened(ctx, "DELETE FROM form_tokens WHERE hash = $1", hash)
 		return "", false, errors.Join(err, forget)
 	}
-	if _, err := l.happened(ctx, "UPDATE form_tokens SET result = $2 WHERE hash = $1", hash, result); err != nil {
-		l.db.Log.WarnContext(ctx, "what came of a form is not noted", "error", err)
+	if _, err := a.happened(ctx, "UPDATE form_tokens SET result = $2 WHERE hash = $1", hash, result); err != nil {
+		a.db.Log.WarnContext(ctx, "what came of a form is not noted", "error", err)
 	}
 	return result, false, nil
 }
 
-func (l *Ledger) formResult(ctx context.Context, hash []byte) (result string, err error) {
-	err = l.db.Write.QueryRowContext(ctx, "SELECT result FROM form_tokens WHERE hash = $1", hash).Scan(&result)
+func (a *Accounts) formResult(ctx context.Context, hash []byte) (result string, err error) {
+	err = a.db.Write.QueryRowContext(ctx, "SELECT result FROM form_tokens WHERE hash = $1", hash).Scan(&result)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && result == "" {
 		return "", webhook.Conflict("this form was sent a moment ago and is being worked on: look at what came of it before you send it again")
 	}

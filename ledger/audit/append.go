@@ -1,4 +1,6 @@
-package ledger
+// Package audit keeps the log of who did what, a chain of hashes that nobody
+// changes without its being seen.
+package audit
 
 import (
 	"bytes"
@@ -18,15 +20,21 @@ import (
 	"ledgerhook/webhook"
 )
 
+// Trail is the audit log of a database. It is safe for concurrent use.
+type Trail struct{ db *database.DB }
+
+// New is the trail that db holds.
+func New(db *database.DB) *Trail { return &Trail{db} }
+
 // Audit writes an entry; ID, At, Seq and Hash are filled in, and PartnerCode
 // where it is empty and the target is somebody's.
-func (l *Ledger) Audit(ctx context.Context, e partners.AuditEntry) error {
-	return audited(ctx, l.db, []partners.AuditEntry{e}, func(database.Querier) error { return nil })
+func (t *Trail) Audit(ctx context.Context, e partners.AuditEntry) error {
+	return Do(ctx, t.db, []partners.AuditEntry{e}, func(database.Querier) error { return nil })
 }
 
-// audited runs do and writes what was done in the same transaction: neither
+// Do runs do and writes what was done in the same transaction: neither
 // stands without the other, whoever hangs up.
-func audited(ctx context.Context, db *database.DB, entries []partners.AuditEntry, do func(database.Querier) error) error {
+func Do(ctx context.Context, db *database.DB, entries []partners.AuditEntry, do func(database.Querier) error) error {
 	ctx, cancel := context.WithTimeout(ctx, database.CommitTimeout)
 	defer cancel()
 	return db.InTx(ctx, func(tx database.Querier) error {
@@ -36,13 +44,13 @@ func audited(ctx context.Context, db *database.DB, entries []partners.AuditEntry
 		if len(entries) == 0 {
 			return nil
 		}
-		return appendAudit(ctx, tx, entries, time.Now())
+		return Append(ctx, tx, entries, time.Now())
 	})
 }
 
-// about returns the entries of an act upon target. Detail is for those that
+// About returns the entries of an act upon target. Detail is for those that
 // say none.
-func about(by []partners.AuditEntry, target, detail string) []partners.AuditEntry {
+func About(by []partners.AuditEntry, target, detail string) []partners.AuditEntry {
 	by = slices.Clone(by) // a batch may run twice
 	for i := range by {
 		by[i].Target, by[i].Detail = target, cmp.Or(by[i].Detail, detail)
@@ -54,10 +62,10 @@ func about(by []partners.AuditEntry, target, detail string) []partners.AuditEntr
 // reads the log there can check its hashes.
 const auditPrecision = time.Millisecond
 
-// appendAudit adds entries to the chain, in order, all of the time at. It
+// Append adds entries to the chain, in order, all of the time at. It
 // locks the head of the chain until the transaction ends, so it comes last:
 // whoever waits for the head holds nothing that its holder still needs.
-func appendAudit(ctx context.Context, q database.Querier, entries []partners.AuditEntry, at time.Time) error {
+func Append(ctx context.Context, q database.Querier, entries []partners.AuditEntry, at time.Time) error {
 	for i := range entries {
 		e := &entries[i]
 		e.Target, e.Detail = database.Text(e.Target), database.Text(e.Detail)

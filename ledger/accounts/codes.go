@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 
 // AlterCode implements partners.CodeStore. A user that nothing is known of
 // gets a row first, so that the steps and their locks are always the same.
-func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*partners.CodeState)) error {
-	return l.db.InTx(ctx, func(tx database.Querier) error {
+func (a *Accounts) AlterCode(ctx context.Context, u partners.User, change func(*partners.CodeState)) error {
+	return a.db.InTx(ctx, func(tx database.Querier) error {
 		var s partners.CodeState
 		err := tx.QueryRowContext(ctx, `INSERT INTO users (partner_code, email, verified_at, code_salt, code_digest, code_expires_at,
 				tries, failures, locked_until, sends, updated_at)
@@ -42,8 +42,8 @@ func (l *Ledger) AlterCode(ctx context.Context, u partners.User, change func(*pa
 }
 
 // Verified implements partners.CodeStore.
-func (l *Ledger) Verified(ctx context.Context, u partners.User) (verified bool, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
+func (a *Accounts) Verified(ctx context.Context, u partners.User) (verified bool, err error) {
+	err = a.db.Read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

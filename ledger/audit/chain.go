@@ -1,4 +1,4 @@
-package ledger
+package audit
 
 import (
 	"bytes"
@@ -17,23 +17,23 @@ const chainPage = 1000
 // VerifyAudit walks the whole chain, up to where it ended when the walk began,
 // and names the first entry that is not as it was written. It locks nothing
 // and takes about a second for 100,000 entries; ctx ends it early.
-func (l *Ledger) VerifyAudit(ctx context.Context) (s partners.AuditState, err error) {
-	s, err = l.walkAudit(ctx)
+func (t *Trail) VerifyAudit(ctx context.Context) (s partners.AuditState, err error) {
+	s, err = t.walkAudit(ctx)
 	if err != nil {
 		return partners.AuditState{}, fmt.Errorf("verify the audit log: %w", err)
 	}
 	return s, nil
 }
 
-func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err error) {
+func (t *Trail) walkAudit(ctx context.Context) (s partners.AuditState, err error) {
 	var end int64
 	var head []byte
-	err = l.db.Read.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&end, &head)
+	err = t.db.Read.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&end, &head)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return s, err
 	}
 	for s.Entries < end {
-		page, err := readEntries(ctx, l.db.Read, new(database.Statement).Add("SELECT "+auditColumns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+		page, err := Read(ctx, t.db.Read, new(database.Statement).Add("SELECT "+Columns+" FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
 			s.Entries, end, chainPage))
 		if err != nil {
 			return s, err
@@ -59,13 +59,13 @@ func (l *Ledger) walkAudit(ctx context.Context) (s partners.AuditState, err erro
 		s.BrokenAt, s.Why = "the end", "the newest entry is not the one that was written last"
 		return s, nil
 	}
-	return s, l.findUnchained(ctx, &s)
+	return s, t.findUnchained(ctx, &s)
 }
 
 // findUnchained looks for entries that are in the log but not in the chain.
-func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) error {
+func (t *Trail) findUnchained(ctx context.Context, s *partners.AuditState) error {
 	for _, where := range []string{"seq <= 0", "seq > COALESCE((SELECT seq FROM audit_head WHERE id = 1), 0)"} {
-		err := l.db.Read.QueryRowContext(ctx, "SELECT id FROM audit WHERE "+where+" ORDER BY id LIMIT 1").Scan(&s.BrokenAt)
+		err := t.db.Read.QueryRowContext(ctx, "SELECT id FROM audit WHERE "+where+" ORDER BY id LIMIT 1").Scan(&s.BrokenAt)
 		if err == nil {
 			s.Why = "it was not written through the chain"
 			return nil
@@ -77,25 +77,15 @@ func (l *Ledger) findUnchained(ctx context.Context, s *partners.AuditState) erro
 	return nil
 }
 
-// Migrate brings the database up to this program's schema, see MigrateDB.
-func Migrate(ctx context.Context, o database.Options) (applied int, err error) {
-	return database.Migrate(ctx, o, func(db *database.DB) error {
-		if err := chainOldEntries(ctx, db); err != nil {
-			return fmt.Errorf("put old audit entries into the chain: %w", err)
-		}
-		return nil
-	})
-}
-
-// chainOldEntries puts the entries of a time without a chain, in their order,
+// ChainOldEntries puts the entries of a time without a chain, in their order,
 // behind those that are in it.
-func chainOldEntries(ctx context.Context, db *database.DB) error {
+func ChainOldEntries(ctx context.Context, db *database.DB) error {
 	return db.InTx(ctx, func(tx database.Querier) error {
 		seq, hash, err := lockHead(ctx, tx)
 		if err != nil {
 			return err
 		}
-		old, err := readEntries(ctx, tx, new(database.Statement).Add("SELECT "+auditColumns+" FROM audit WHERE seq <= 0 ORDER BY id"))
+		old, err := Read(ctx, tx, new(database.Statement).Add("SELECT "+Columns+" FROM audit WHERE seq <= 0 ORDER BY id"))
 		if err != nil {
 			return err
 		}
