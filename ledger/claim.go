@@ -75,17 +75,6 @@ func (l *Ledger) Claim(ctx context.Context, t delivery.Ticket, workerID string) 
 	return op.claim.job, op.claim.claimed, nil
 }
 
-// deliveryColumns are what deliveryFields reads.
-const deliveryColumns = `id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence, state, reason,
-	generation, attempts, trigger, replay_of, due_at, created_at, finished_at, last_outcome, last_status, last_class,
-	asked_by_receiver, lane = 3 AND due_at IS NOT NULL, repeats`
-
-func deliveryFields(d *webhook.Delivery) []any {
-	return []any{&d.ID, &d.EventID, &d.EndpointID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &d.State, &d.Reason,
-		&d.Generation, &d.Attempts, &d.Trigger, &d.ReplayOf, database.Time(&d.DueAt), database.Time(&d.CreatedAt),
-		database.Time(&d.FinishedAt), &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats}
-}
-
 // claim moves the batch's tickets from queued to sending, counts their attempts,
 // and completes what was claimed with its admission. A ticket whose delivery has
 // moved on matches nothing. One whose endpoint has closed meanwhile is handed

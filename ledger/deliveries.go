@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/audit"
@@ -14,33 +13,6 @@ import (
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
-
-// placedColumns are what placedFields reads. A delivery in a waiting place has no
-// endpoint that anybody could look at; its window is there.
-const placedColumns = `d.id, d.event_id, CASE WHEN w.unrouted THEN '' ELSE d.endpoint_id END, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
-	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
-	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, d.endpoint_id, COALESCE(w.unrouted, $1), COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
-	COALESCE(w.partner_disabled, $1), COALESCE(w.removed, $1), COALESCE(w.breaker, 'closed'), w.open_until, w.not_before,
-	COALESCE(w.rate_every, 0), w.rate_next`
-
-const placedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
-
-func placedFields(p *delivery.Placed) []any {
-	return append(deliveryFields(&p.Delivery), &p.Window.EndpointID, &p.Window.Unrouted, &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed,
-		&p.Window.Breaker.State, database.Time(&p.Window.Breaker.OpenUntil), database.Time(&p.Window.NotBefore),
-		database.Duration(&p.Window.RateEvery), database.Time(&p.Window.RateNext))
-}
-
-// selectPlaced begins a query of placed deliveries; $1 is false.
-func selectPlaced(where string, args ...any) *database.Statement {
-	t := &database.Statement{}
-	t.Arg(false)
-	return t.Add("SELECT "+placedColumns+placedFrom+" WHERE "+where, args...)
-}
-
-func readPlaced(ctx context.Context, q database.Querier, t *database.Statement) (found []delivery.Placed, err error) {
-	return database.Collect(ctx, q, t, placedFields)
-}
 
 // Delivery returns one delivery, or NotFound.
 func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, error) {
@@ -56,9 +28,7 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 
 // EventDeliveries lists all deliveries of one event, oldest first.
 func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
-	t := l.db.MadeFor(selectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
-	found, err := readPlaced(ctx, l.db.Read, t.Add(" ORDER BY d.id"))
-	return found, err
+	return deliveriesOf(ctx, l.db, eventID)
 }
 
 // Attempts lists the attempts of one delivery by number.
@@ -66,9 +36,6 @@ func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webho
 	t := new(database.Statement).Add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
 	return database.Collect(ctx, l.db.Read, t, attemptFields)
 }
-
-// closed is the condition that a delivery's window lets nothing leave.
-const closed = "(w.unrouted OR w.paused OR w.disabled OR w.partner_disabled OR w.removed)"
 
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
 func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
@@ -282,21 +249,10 @@ const recentDeliveries = 50
 // RecentAttempts lists the attempts of an endpoint's newest deliveries. Their
 // ids come first, so that only the days of these are opened.
 func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
-	ids, err := l.newestOf(ctx, partners.Everything(), endpointID, recentDeliveries)
+	ids, err := newestOf(ctx, l.db, partners.Everything(), endpointID, recentDeliveries)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	t := database.InList(new(database.Statement).Add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).Add(" ORDER BY started_at DESC")
 	return database.Collect(ctx, l.db.Read, t, attemptFields)
-}
-
-// newestOf lists the newest deliveries of an endpoint, newest first.
-func (l *Ledger) newestOf(ctx context.Context, s partners.Scope, endpointID string, limit int) (ids []string, err error) {
-	below := database.Below("", database.Soon(time.Time{}), webhook.DeliveryPrefix)
-	err = l.db.NearFirst(webhook.DeliveryPrefix, below, func(from string) (enough bool, err error) {
-		t := new(database.Statement).Add("SELECT id FROM deliveries WHERE endpoint_id = ?", endpointID).Within(s, "partner_code")
-		ids, err = database.Collect(ctx, l.db.Read, t.Add(" AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?", from, below, limit), database.One[string])
-		return len(ids) == limit, err
-	})
-	return ids, err
 }

@@ -10,14 +10,6 @@ import (
 	"ledgerhook/webhook"
 )
 
-const eventColumns = `id, partner_code, webhook_type, object_id, subject, status, data, key_id, signatures, unexpected,
-	filtered, test, created_at, trace`
-
-func eventFields(e *webhook.Event) []any {
-	return []any{&e.ID, &e.PartnerCode, &e.Type, &e.ObjectID, &e.Subject, &e.Status, &e.Data, &e.KeyID,
-		database.List(&e.Signatures), &e.Unexpected, &e.Filtered, &e.Test, database.Time(&e.CreatedAt), &e.Trace}
-}
-
 // Event returns one event, or NotFound.
 func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err error) {
 	err = l.db.Read.QueryRowContext(ctx, "SELECT "+eventColumns+" FROM events WHERE id = $1", id).Scan(eventFields(&e)...)

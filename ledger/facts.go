@@ -12,9 +12,6 @@ import (
 	"ledgerhook/webhook"
 )
 
-// The facts that rollups count beside the states in which deliveries end.
-const factCreated = "created"
-
 // fact is something that became true for a partner and never changes again.
 type fact struct{ partner, name string }
 

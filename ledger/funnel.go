@@ -166,7 +166,7 @@ const certificateAttempts = 20
 // CertificateEnds is when the certificate ends that an endpoint's receiver
 // showed last; zero if it showed none of late, or the scope does not hold it.
 func (l *Ledger) CertificateEnds(ctx context.Context, s partners.Scope, endpointID string) (at time.Time, err error) {
-	ids, err := l.newestOf(ctx, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
+	ids, err := newestOf(ctx, l.db, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
 	if err == nil && len(ids) > 0 {
 		t := database.InList(new(database.Statement).Add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
 		err = t.Add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").

@@ -7,10 +7,6 @@ import (
 	"ledgerhook/orders"
 )
 
-// factOrder begins the names of the facts that count orders by the final
-// status that they reached.
-const factOrder = "order_"
-
 // OrderCounts counts all orders by their status; a status without any is not
 // there. Unfinished orders are counted live by an index that leads to no
 // others, final ones by their rollups, both at one moment.

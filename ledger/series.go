@@ -40,9 +40,6 @@ func (c *HourCount) count(fact string) *int64 {
 	return nil
 }
 
-// factAttempt begins the names of the facts that count attempts.
-const factAttempt = "attempt_"
-
 // maxSeriesHours bounds what Series answers: a year.
 const maxSeriesHours = 366 * 24
 

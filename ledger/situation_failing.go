@@ -117,7 +117,9 @@ func (p *FailingPartner) add(e failingEndpoint) {
 	if !slices.Contains(p.Hosts, e.host) {
 		p.Hosts = append(p.Hosts, e.host)
 	}
-	p.LastSuccess = later(p.LastSuccess, w.Health.LastSuccess)
+	if w.Health.LastSuccess.After(p.LastSuccess) {
+		p.LastSuccess = w.Health.LastSuccess
+	}
 	if w.Breaker.State == webhook.BreakerClosed {
 		return
 	}
@@ -145,7 +147,9 @@ func (l *Ledger) FailingHosts(ctx context.Context) ([]FailingHost, error) {
 		}
 		h.Endpoints++
 		h.Waiting += int64(e.window.WaitingFirst + e.window.WaitingAgain + e.window.WaitingBlocked)
-		h.LastSuccess = later(h.LastSuccess, e.window.Health.LastSuccess)
+		if e.window.Health.LastSuccess.After(h.LastSuccess) {
+			h.LastSuccess = e.window.Health.LastSuccess
+		}
 		if !slices.Contains(h.Partners, e.partner) {
 			h.Partners = append(h.Partners, e.partner)
 		}
