@@ -27,6 +27,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
@@ -58,6 +59,7 @@ type App struct {
 	ledger   *ledger.Ledger
 	accounts *accounts.Accounts
 	trail    *audit.Trail
+	reports  *reports.Reports
 	queue    *queue.Queue
 	tracer   trace.Tracer // nil: nobody asks for spans
 	limiter  *web.Limiter // of rates, through the queue's Redis and connections of its own
@@ -194,7 +196,7 @@ func (a *App) openLedger(ctx context.Context) error {
 		Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Admitted: a.admission.Admit, Slots: a.admission,
 		DeliveriesMade: a.ingestMetrics.DeliveriesMade, OrderMoved: a.orderMetrics.moved, Metrics: a.ledgerMetrics,
 	})
-	a.ledger, a.accounts, a.trail = l, accounts.New(db), audit.New(db)
+	a.ledger, a.accounts, a.trail, a.reports = l, accounts.New(db), audit.New(db), reports.New(db)
 	a.cleanups.add("close the ledger", func(context.Context) error { l.Close(); return nil })
 	a.health.Add("ledger", l.Ready)
 	if a.config.Roles.API {

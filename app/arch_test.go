@@ -55,11 +55,13 @@ var parts = map[string][]string{
 	"dashboard/chart":           {"dashboard/locale"},
 	"dashboard/locale":          nil,
 
-	"ledger":            {"^", "ledger/audit", "ledger/database"},
+	"ledger":            {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
+	"ledger/reports":    {"^", "ledger/audit", "ledger/rows", "ledger/database"},
+	"ledger/rows":       {"webhook", "partners", "delivery", "ledger/database"},
 	"ledger/database":   {"webhook", "partners"},
-	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/database"},
+	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/reports", "ledger/database"},
 }
 
 // reserved names the few packages that may import a path or what lies below it.
@@ -134,7 +136,7 @@ func TestNoPartHoldsMoreThanThirtyFiles(t *testing.T) {
 			files[path.Dir(i.file)]++
 		}
 	}
-	more := map[string]int{"ledger": 45} // not yet cut
+	more := map[string]int{"ledger": 40} // not yet cut
 	for part := range parts {
 		if n := files[part]; n == 0 || n > max(30, more[part]) {
 			t.Errorf("%s holds %d files", part, n)

@@ -85,7 +85,7 @@ func (a *App) rollupLag() (measure func(context.Context) error) {
 		Help: "How far the hourly counts, which charts show, are behind the newest delivery. Anything but 0 is a fault."})
 	a.registry.MustRegister(gauge)
 	return func(ctx context.Context) error {
-		lag, err := a.ledger.RollupLag(ctx)
+		lag, err := a.reports.RollupLag(ctx)
 		if err == nil {
 			gauge.Set(lag.Seconds())
 		}

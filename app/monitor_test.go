@@ -16,7 +16,7 @@ func TestRollupsThatLagAreMeasured(t *testing.T) {
 	if _, err := b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
 		t.Fatal(err)
 	}
-	a := &App{ledger: b.Ledger, registry: prometheus.NewRegistry()}
+	a := &App{reports: b.Reports, registry: prometheus.NewRegistry()}
 	measure := a.rollupLag()
 	lag := func() float64 {
 		t.Helper()

@@ -51,7 +51,7 @@ func (m *orderMetrics) moved(from, to orders.Status) {
 
 // watchOrders keeps the number of orders by status and the ages of the rates.
 func (a *App) watchOrders(ctx context.Context) error {
-	counts, err := a.ledger.OrderCounts(ctx)
+	counts, err := a.reports.OrderCounts(ctx)
 	if err != nil {
 		return err
 	}

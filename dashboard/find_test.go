@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -32,7 +32,7 @@ func TestWhatIsMissedIsFoundReconciledAndOfferedForReplay(t *testing.T) {
 		t.Errorf("reconcile: %d", resp.StatusCode)
 	}
 	many := "x "
-	for i := range ledger.MaxReferences {
+	for i := range reports.MaxReferences {
 		many += webhook.NewID("r") + map[bool]string{true: "\n", false: ","}[i%2 == 0]
 	}
 	if resp, body := ask(t, c, "POST", s.ops.URL+"/ops/reconcile", url.Values{"references": {many}}); resp.StatusCode != 400 || !strings.Contains(body, "paste fewer") {

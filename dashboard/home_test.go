@@ -51,7 +51,7 @@ func TestWithoutALedgerTheFirstPageShowsDashesAndNoZero(t *testing.T) {
 	if err := gone.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.Database, s.Ledger, s.Accounts, s.Trail = gone.DB, gone.Ledger, gone.Accounts, gone.Trail
+	s.Database, s.Ledger, s.Accounts, s.Trail, s.Reports = gone.DB, gone.Ledger, gone.Accounts, gone.Trail, gone.Reports
 	resp, body := ask(t, c, "GET", s.ops.URL+"/ops", nil)
 	if resp.StatusCode != 200 || !strings.Contains(body, "Not known: the ledger does not answer") {
 		t.Errorf("%d %s", resp.StatusCode, body)

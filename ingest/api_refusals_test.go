@@ -18,7 +18,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ingest"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -31,7 +31,7 @@ func (a *api) stored(t *testing.T) {
 	a.refusals.Run(ctx)
 }
 
-func (a *api) sent(t *testing.T, q ledger.EventQuery) []ledger.SentEvent {
+func (a *api) sent(t *testing.T, q reports.EventQuery) []reports.SentEvent {
 	t.Helper()
 	found, _, err := a.SentEvents(t.Context(), q)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestWhatWasRefusedOrCameAgainIsFoundLater(t *testing.T) {
 			{delivery.Accepted, "acme", webhook.TopupCard, "tp_1", id, ""},
 		}
 		var got []row
-		for i, e := range a.sent(t, ledger.EventQuery{Scope: partners.Everything()}) {
+		for i, e := range a.sent(t, reports.EventQuery{Scope: partners.Everything()}) {
 			r := row{e.Result, e.PartnerCode, e.Type, e.Reference, e.EventID, e.Reason}
 			if i < len(want) && strings.HasPrefix(r.BeginsAs, want[i].BeginsAs) && want[i].BeginsAs != "" {
 				r.BeginsAs = want[i].BeginsAs
@@ -91,12 +91,12 @@ func TestWhatWasRefusedOrCameAgainIsFoundLater(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}
-		for _, e := range a.sent(t, ledger.EventQuery{Scope: partners.Only("acme")}) {
+		for _, e := range a.sent(t, reports.EventQuery{Scope: partners.Only("acme")}) {
 			if e.PartnerCode != "acme" {
 				t.Errorf("a partner sees %+v", e)
 			}
 		}
-		if n := len(a.sent(t, ledger.EventQuery{Scope: partners.Only("acme"), Results: []delivery.IngestResult{delivery.Refused}, Reference: "tp_3"})); n != 1 {
+		if n := len(a.sent(t, reports.EventQuery{Scope: partners.Only("acme"), Results: []delivery.IngestResult{delivery.Refused}, Reference: "tp_3"})); n != 1 {
 			t.Errorf("by its reference %d are found, want 1", n)
 		}
 	})
@@ -114,7 +114,7 @@ func TestNoCardNumberIsKeptOfWhatWasRefused(t *testing.T) {
 	a.want(t, 400, "POST", "/events", `{"partnerCode":"acme","webhookType":"TopupCard","data":{"id":"x`+card+`","`+card+`":"`+card+`"}}`)
 	a.want(t, 400, "POST", "/events", `{"partnerCode":"acme","webhookType":"TopupCard","data":{"id":"`+strings.Repeat("x", 129)+`"}}`)
 	a.stored(t)
-	found := a.sent(t, ledger.EventQuery{Scope: partners.Everything()})
+	found := a.sent(t, reports.EventQuery{Scope: partners.Everything()})
 	if len(found) != 6 {
 		t.Errorf("%d are kept, want 6", len(found))
 	}

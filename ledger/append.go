@@ -10,6 +10,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -141,11 +142,11 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 	receivers := map[string]*receiver{}
 	t := b.statement().Add(`SELECT p.code, p.settings, p.unrouted, COALESCE(e.id, ''), COALESCE(e.types, '')
 		FROM partners p LEFT JOIN endpoints e ON e.partner_code = p.code AND e.removed_at = 0 WHERE `)
-	err := database.In(t, "p.code", codes).Add(" ORDER BY p.code, e.id").Query(ctx, b.tx, func(rows database.Row) error {
+	err := database.In(t, "p.code", codes).Add(" ORDER BY p.code, e.id").Query(ctx, b.tx, func(row database.Row) error {
 		var settings []byte
 		var unrouted string
 		var e webhook.Endpoint
-		if err := rows.Scan(&e.PartnerCode, &settings, &unrouted, &e.ID, database.List(&e.Types)); err != nil {
+		if err := row.Scan(&e.PartnerCode, &settings, &unrouted, &e.ID, database.List(&e.Types)); err != nil {
 			return err
 		}
 		code := e.PartnerCode
@@ -229,9 +230,9 @@ func (b *batch) insertKeys(ctx context.Context, ops []*operation, have map[partn
 		a := first[keys[i]]
 		return []any{a.Event.PartnerCode, a.IdempotencyKey, a.Event.ID, a.Digest, database.Micros(b.now)}
 	})
-	return b.laterRead(ctx, t.Add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(rows database.Row) error {
+	return b.laterRead(ctx, t.Add(" ON CONFLICT DO NOTHING RETURNING partner_code, key"), func(row database.Row) error {
 		var k partnerCodeAndKey
-		if err := rows.Scan(&k.partner, &k.key); err != nil {
+		if err := row.Scan(&k.partner, &k.key); err != nil {
 			return err
 		}
 		have[k] = &usedKey{first[k].Event.ID, first[k].Digest}
@@ -280,10 +281,10 @@ func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKe
 	}
 	if len(known) > 0 {
 		t := b.statement().Add("SELECT partner_code, key, event_id, digest FROM idempotency_keys WHERE (partner_code, key) IN (")
-		err := t.Values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).Add(")").Query(ctx, b.tx, func(rows database.Row) error {
+		err := t.Values(len(known), func(i int) []any { return []any{known[i].partner, known[i].key} }).Add(")").Query(ctx, b.tx, func(row database.Row) error {
 			var k partnerCodeAndKey
 			s := &usedKey{}
-			err := rows.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
+			err := row.Scan(&k.partner, &k.key, &s.eventID, &s.digest)
 			have[k] = s
 			return err
 		})
@@ -332,10 +333,10 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	have, stored := map[object]latest{}, map[object]latest{}
 	t := b.putObjects(first).Add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
 		RETURNING partner_code, webhook_type, object_id, status, event_id`)
-	err := t.Query(ctx, b.tx, func(rows database.Row) error {
+	err := t.Query(ctx, b.tx, func(row database.Row) error {
 		var o object
 		var l latest
-		err := rows.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
+		err := row.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
 		have[o], stored[o] = l, l
 		if l == first[o] { // it is new
 			have[o] = latest{}
@@ -411,10 +412,10 @@ func (b *batch) answerStored(ctx context.Context) error {
 	}
 	ids := slices.Sorted(maps.Keys(answers))
 	t := b.statement().Add("SELECT id, filtered, unexpected FROM events WHERE ")
-	err := database.ByID(t, "events", ids).Query(ctx, b.tx, func(rows database.Row) error {
+	err := database.ByID(t, "events", ids).Query(ctx, b.tx, func(row database.Row) error {
 		var id string
 		var filtered, unexpected bool
-		err := rows.Scan(&id, &filtered, &unexpected)
+		err := row.Scan(&id, &filtered, &unexpected)
 		answers[id].Filtered, answers[id].Unexpected = filtered, unexpected
 		return err
 	})
@@ -422,9 +423,9 @@ func (b *batch) answerStored(ctx context.Context) error {
 		return err
 	}
 	t = database.In(b.statement().Add("SELECT event_id, id FROM deliveries WHERE replay_of = '' AND "), "event_id", ids)
-	err = b.ledger.db.MadeFor(t, "id", webhook.DeliveryPrefix, ids[0]).Add(" ORDER BY id").Query(ctx, b.tx, func(rows database.Row) error {
+	err = b.ledger.db.MadeFor(t, "id", webhook.DeliveryPrefix, ids[0]).Add(" ORDER BY id").Query(ctx, b.tx, func(row database.Row) error {
 		var event, id string
-		err := rows.Scan(&event, &id)
+		err := row.Scan(&event, &id)
 		answers[event].DeliveryIDs = append(answers[event].DeliveryIDs, id)
 		return err
 	})
@@ -597,7 +598,7 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 		d := &made[i]
 		b.made[kind{d.Type, d.Trigger}]++
 		if d.Trigger != webhook.TriggerTest {
-			b.count(d.PartnerCode, factCreated, 1)
+			b.count(d.PartnerCode, rows.FactCreated, 1)
 		}
 		if d.State == webhook.Queued {
 			b.handOut(d)

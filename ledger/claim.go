@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -138,11 +139,11 @@ func (b *batch) take(ctx context.Context, table string, ids []string, wanted map
 }
 
 // claimedColumns are what readClaim reads of a delivery that was claimed.
-const claimedColumns = deliveryColumns + ", next_trigger"
+const claimedColumns = rows.DeliveryColumns + ", next_trigger"
 
 func readClaim(found database.Row, wanted map[string]*claimOp) error {
 	var job delivery.Job
-	if err := found.Scan(append(deliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
+	if err := found.Scan(append(rows.DeliveryFields(&job.Delivery), &job.Trigger)...); err != nil {
 		return err
 	}
 	c := wanted[job.Delivery.ID]
@@ -158,9 +159,9 @@ func (b *batch) handBack(ctx context.Context, ids []string, wanted map[string]*c
 		return nil
 	}
 	t := b.statement().Add("SELECT id, generation, endpoint_id FROM deliveries WHERE state = 'queued' AND ")
-	return database.ByID(t, "deliveries", missed).Query(ctx, b.tx, func(rows database.Row) error {
+	return database.ByID(t, "deliveries", missed).Query(ctx, b.tx, func(row database.Row) error {
 		var ticket delivery.Ticket
-		if err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
+		if err := row.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID); err != nil {
 			return err
 		}
 		if wanted[ticket.DeliveryID].Generation != ticket.Generation {
@@ -281,10 +282,10 @@ func (b *batch) takeFresh(events map[string]webhook.Event) {
 func (b *batch) readEvents(ctx context.Context, events map[string]webhook.Event) error {
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(events)), func(id string) bool { return events[id].ID != "" })
 	return b.byDay(ctx, "events", webhook.EventPrefix, unknown, func(table string, ids []string) error {
-		t := b.statement().Add("SELECT " + eventColumns + " FROM " + table + " WHERE ")
+		t := b.statement().Add("SELECT " + rows.EventColumns + " FROM " + table + " WHERE ")
 		return b.lastRead(ctx, database.ByID(t, table, ids), func(found database.Row) error {
 			var e webhook.Event
-			err := found.Scan(eventFields(&e)...)
+			err := found.Scan(rows.EventFields(&e)...)
 			events[e.ID] = e
 			return err
 		})

@@ -10,13 +10,14 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
 // Delivery returns one delivery, or NotFound.
 func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, error) {
-	found, err := readPlaced(ctx, l.db.Read, selectPlaced("d.id = ?", id))
+	found, err := rows.Placed(ctx, l.db.Read, rows.SelectPlaced("d.id = ?", id))
 	if err == nil && len(found) == 0 {
 		return delivery.Placed{}, webhook.NotFound("delivery", id)
 	}
@@ -28,7 +29,7 @@ func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, erro
 
 // EventDeliveries lists all deliveries of one event, oldest first.
 func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
-	return deliveriesOf(ctx, l.db, eventID)
+	return rows.DeliveriesOf(ctx, l.db, eventID)
 }
 
 // Attempts lists the attempts of one delivery by number.
@@ -39,9 +40,9 @@ func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webho
 
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
 func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
-	t := selectPlaced("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
+	t := rows.SelectPlaced("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
 	narrow(t, f)
-	found, err = readPlaced(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
+	found, err = rows.Placed(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -65,7 +66,7 @@ func narrow(t *database.Statement, f delivery.Filter) {
 	}
 	if f.State != "" {
 		along(t, f)
-		shown(t, []webhook.State{f.State})
+		rows.Shown(t, []webhook.State{f.State})
 	}
 	if f.StatusCode != 0 {
 		t.Add(" AND d.last_status = ?", f.StatusCode)
@@ -78,13 +79,13 @@ func narrow(t *database.Statement, f delivery.Filter) {
 // along adds what the index of f's state asks for, if there is one. An
 // endpoint has indexes of its own.
 func along(t *database.Statement, f delivery.Filter) {
-	for _, index := range stateIndexes {
-		if !slices.Contains(index.states, f.State) {
+	for _, index := range rows.StateIndexes {
+		if !slices.Contains(index.States, f.State) {
 			continue
 		}
-		t.Add(" AND " + index.where)
-		if index.all != "" && f.PartnerCode == "" && f.EndpointID == "" {
-			t.Add(" AND " + index.all)
+		t.Add(" AND " + index.Where)
+		if index.All != "" && f.PartnerCode == "" && f.EndpointID == "" {
+			t.Add(" AND " + index.All)
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (b *batch) underWay(ctx context.Context, d webhook.Delivery) (id string, er
 
 // delivery reads a delivery inside the batch.
 func (b *batch) delivery(ctx context.Context, id string) (d webhook.Delivery, err error) {
-	err = b.tx.QueryRowContext(ctx, "SELECT "+deliveryColumns+" FROM deliveries WHERE id = $1", id).Scan(deliveryFields(&d)...)
+	err = b.tx.QueryRowContext(ctx, "SELECT "+rows.DeliveryColumns+" FROM deliveries WHERE id = $1", id).Scan(rows.DeliveryFields(&d)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, webhook.NotFound("delivery", id)
 	}
@@ -239,8 +240,8 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 // Sequence lists the deliveries that took an endpoint's numbers from … to;
 // replays, which repeat them, are not among these.
 func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error) {
-	t := selectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to)
-	return readPlaced(ctx, l.db.Read, t.Add(" ORDER BY d.sequence"))
+	t := rows.SelectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to)
+	return rows.Placed(ctx, l.db.Read, t.Add(" ORDER BY d.sequence"))
 }
 
 // recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.
@@ -249,7 +250,7 @@ const recentDeliveries = 50
 // RecentAttempts lists the attempts of an endpoint's newest deliveries. Their
 // ids come first, so that only the days of these are opened.
 func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
-	ids, err := newestOf(ctx, l.db, partners.Everything(), endpointID, recentDeliveries)
+	ids, err := rows.NewestOf(ctx, l.db, partners.Everything(), endpointID, recentDeliveries)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

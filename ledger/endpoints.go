@@ -11,15 +11,16 @@ import (
 
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.ack_mode, e.timeout, e.headers, e.created_at, e.updated_at, " + windowColumns
+const endpointColumns = "e.id, e.partner_code, e.url, e.types, e.description, e.ack_mode, e.timeout, e.headers, e.created_at, e.updated_at, " + rows.WindowColumns
 
 func endpointFields(e *webhook.Endpoint) []any {
 	return append([]any{&e.ID, &e.PartnerCode, &e.URL, database.List(&e.Types), &e.Description, &e.AckMode, database.Duration(&e.Timeout), &e.Headers,
-		database.Time(&e.CreatedAt), database.Time(&e.UpdatedAt)}, windowFields(&e.Window)...)
+		database.Time(&e.CreatedAt), database.Time(&e.UpdatedAt)}, rows.WindowFields(&e.Window)...)
 }
 
 // CreateEndpoint registers an endpoint; URL, Types and Window.MaxInFlight are
@@ -119,10 +120,10 @@ func (l *Ledger) makePlaces(ctx context.Context, codes []string) error {
 		t := database.InList(new(database.Statement).Add("SELECT code, disabled FROM partners p WHERE unrouted = '' AND code IN "), codes)
 		t.Add(" AND NOT EXISTS (SELECT 1 FROM endpoints e WHERE e.partner_code = p.code AND e.removed_at = 0) ORDER BY code")
 		var without []string
-		err := t.Query(ctx, tx, func(rows database.Row) error {
+		err := t.Query(ctx, tx, func(row database.Row) error {
 			var code string
 			w := webhook.Window{EndpointID: webhook.NewID(webhook.EndpointPrefix), MaxInFlight: webhook.DefaultMaxInFlight, Ordered: true, Unrouted: true}
-			err := rows.Scan(&code, &w.PartnerDisabled)
+			err := row.Scan(&code, &w.PartnerDisabled)
 			without, places = append(without, code), append(places, w)
 			return err
 		})
@@ -230,7 +231,7 @@ func (l *Ledger) EndpointIn(ctx context.Context, s partners.Scope, id string) (w
 func selectEndpoint(ctx context.Context, q database.Querier, s partners.Scope, id string) (e webhook.Endpoint, err error) {
 	t := new(database.Statement).Add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id
 		WHERE e.id = ? AND e.removed_at = 0`, id).Within(s, "e.partner_code")
-	err = t.Query(ctx, q, func(rows database.Row) error { return rows.Scan(endpointFields(&e)...) })
+	err = t.Query(ctx, q, func(row database.Row) error { return row.Scan(endpointFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("endpoint", id)
 	}
@@ -393,11 +394,11 @@ func (b *batch) cancel(ctx context.Context, reason string, w *window, where func
 	t := new(database.Statement).Add("UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, finished_at = ?, generation = generation + 1 WHERE due_at IS NOT NULL AND endpoint_id = ? AND ",
 		reason, database.Micros(b.now), w.EndpointID)
 	where(t)
-	err = t.Add(" RETURNING lane, trigger, partner_code, subject").Query(ctx, b.tx, func(rows database.Row) error {
+	err = t.Add(" RETURNING lane, trigger, partner_code, subject").Query(ctx, b.tx, func(row database.Row) error {
 		var lane int
 		var trigger webhook.Trigger
 		var partner, subject string
-		if err := rows.Scan(&lane, &trigger, &partner, &subject); err != nil {
+		if err := row.Scan(&lane, &trigger, &partner, &subject); err != nil {
 			return err
 		}
 		n++
@@ -428,13 +429,13 @@ func (l *Ledger) PartnerWindows(ctx context.Context) (found []PartnerWindows, er
 	t := new(database.Statement).Add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
 		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
 		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
-	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var code string
 		var state webhook.BreakerState
 		var n int
 		var waiting, held int64
 		var last time.Time
-		if err := rows.Scan(&code, &state, &n, &waiting, &held, database.Time(&last)); err != nil {
+		if err := row.Scan(&code, &state, &n, &waiting, &held, database.Time(&last)); err != nil {
 			return err
 		}
 		if len(found) == 0 || found[len(found)-1].PartnerCode != code {

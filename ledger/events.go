@@ -7,12 +7,13 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
 // Event returns one event, or NotFound.
 func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT "+eventColumns+" FROM events WHERE id = $1", id).Scan(eventFields(&e)...)
+	err = l.db.Read.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE id = $1", id).Scan(rows.EventFields(&e)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, webhook.NotFound("event", id)
 	}
@@ -21,12 +22,12 @@ func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err err
 
 // Events lists events, newest first, and the cursor of the next page.
 func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []webhook.Event, next string, err error) {
-	t := new(database.Statement).Add("SELECT "+eventColumns+" FROM events WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.EventPrefix))
+	t := new(database.Statement).Add("SELECT "+rows.EventColumns+" FROM events WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.EventPrefix))
 	t.Since("id", webhook.EventPrefix, f.Since)
 	t.Equal("partner_code", f.PartnerCode)
 	t.Equal("webhook_type", string(f.Type))
 	t.Equal("object_id", f.Reference)
-	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), eventFields)
+	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), rows.EventFields)
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -123,7 +123,7 @@ func TestEachReferenceIsReconciledOrSaysWhyNot(t *testing.T) {
 		want("another partner", partners.Only("other"), "", []string{"tp_sent never_received ", "tp_gone never_received ", "card_1 queued other",
 			"card_2 never_received ", "tp_other queued other", order.ID + " never_received ", "shop-1 never_received ", "tp_bad never_received ",
 			"tp_old never_received ", old + " past_retention ", "tp_none never_received ", id + " never_received ", sent.EventID + " never_received "})
-		if _, err := b.Reconcile(t.Context(), partners.Everything(), "", make([]string, ledger.MaxReferences+1), keep); err != nil {
+		if _, err := b.Reconcile(t.Context(), partners.Everything(), "", make([]string, reports.MaxReferences+1), keep); err != nil {
 			t.Errorf("empty lines are refused: %v", err)
 		}
 	})

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -33,7 +33,7 @@ func TestAFunnelCountsEventsAndDeliveriesOfOneTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The first batch is not looked at as a whole, so none of it is counted.
-		const whole = ledger.FunnelSample / (endpoints * perBatch)
+		const whole = reports.FunnelSample / (endpoints * perBatch)
 		same(t, "deliveries and their events", []int{f.Matched, f.Accepted - f.Filtered}, []int{whole * perBatch * endpoints, whole * perBatch})
 		if f.Filtered < whole*filtered || f.Filtered > batches*filtered || !f.Sampled || !f.Since.After(began) {
 			t.Errorf("%d filtered events since %s (sampled %v)", f.Filtered, f.Since, f.Sampled)

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -29,7 +29,7 @@ func TestASearchFindsWhatIsFarBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(t, b, "UPDATE deliveries SET state = 'pending', due_at = 1, finished_at = 0 WHERE id = $1", old)
-		for where, q := range map[string]ledger.DeliveryQuery{
+		for where, q := range map[string]reports.DeliveryQuery{
 			"":                           {},
 			" AND d.state = 'delivered'": {States: []webhook.State{webhook.Delivered}},
 			" AND d.due_at IS NOT NULL":  {States: []webhook.State{webhook.Pending, webhook.Held}},
@@ -41,11 +41,11 @@ func TestASearchFindsWhatIsFarBack(t *testing.T) {
 			q.Scope, q.Limit = partners.Everything(), farBackPage
 			same(t, "found"+where, everything(t, b, q), listIDs(t, b, "SELECT d.id FROM deliveries d WHERE d.id <> ''"+where+" ORDER BY d.id DESC"))
 		}
-		if found := everything(t, b, ledger.DeliveryQuery{Scope: partners.Everything(), NeedsAttention: true}); !slices.Contains(found, old) {
+		if found := everything(t, b, reports.DeliveryQuery{Scope: partners.Everything(), NeedsAttention: true}); !slices.Contains(found, old) {
 			t.Error("what has been waiting for weeks needs no attention")
 		}
 		var sent []string
-		q := ledger.EventQuery{Scope: partners.Everything(), Limit: farBackPage}
+		q := reports.EventQuery{Scope: partners.Everything(), Limit: farBackPage}
 		for more := true; more; more = q.Cursor != "" {
 			found, next, err := b.SentEvents(t.Context(), q)
 			if err != nil {
@@ -75,7 +75,7 @@ func TestNewDeliveriesAreFoundBesideTheOldestOpenOne(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 1)
-		open := ledger.DeliveryQuery{Scope: partners.Everything(), States: []webhook.State{webhook.Queued, webhook.Pending}}
+		open := reports.DeliveryQuery{Scope: partners.Everything(), States: []webhook.State{webhook.Queued, webhook.Pending}}
 		same(t, "open", len(search(t, b, open).Items), 0)
 		ids := storeMany(t, b, "acme", 3)
 		slices.Reverse(ids)
@@ -91,7 +91,7 @@ func TestNewDeliveriesAreFoundBesideTheOldestOpenOne(t *testing.T) {
 }
 
 // everything reads all pages of a search.
-func everything(t *testing.T, b *ledgertest.Bench, q ledger.DeliveryQuery) (ids []string) {
+func everything(t *testing.T, b *ledgertest.Bench, q reports.DeliveryQuery) (ids []string) {
 	t.Helper()
 	for more := true; more; more = q.Cursor != "" {
 		page := search(t, b, q)

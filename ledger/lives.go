@@ -44,10 +44,10 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 	end := now.Add(partners.KeyOverlap)
 	type change struct{ code, was, is any }
 	var changes []change
-	err := new(database.Statement).Add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").Query(ctx, l.db.Read, func(rows database.Row) error {
+	err := new(database.Statement).Add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").Query(ctx, l.db.Read, func(row database.Row) error {
 		var code string
 		var stored []byte
-		if err := rows.Scan(&code, &stored); err != nil {
+		if err := row.Scan(&code, &stored); err != nil {
 			return err
 		}
 		keys, err := readOldKeys(stored)

@@ -42,9 +42,9 @@ func (l *Ledger) conflicts(ctx context.Context, where string, args ...any) (foun
 	t := new(database.Statement).Add(`SELECT c.order_id, o.external_order_id, o.partner_code, c.sequence, c.from_status, c.to_status, c.actor, c.reason, c.at,
 		c.paid_amount, c.tx_hash, c.settled_at, c.settled_by, c.settlement
 		FROM order_conflicts c JOIN orders o ON o.id = c.order_id WHERE `+where, args...).Add(" ORDER BY c.at, c.to_status LIMIT ?", maxConflicts)
-	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		c := orders.Conflict{Change: orders.Change{Refused: &orders.Refusal{}}}
-		err := rows.Scan(&c.OrderID, &c.ExternalOrderID, &c.PartnerCode, &c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, database.Time(&c.At),
+		err := row.Scan(&c.OrderID, &c.ExternalOrderID, &c.PartnerCode, &c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, database.Time(&c.At),
 			&c.Refused.PaidAmount, &c.Refused.TxHash, database.Time(&c.Refused.SettledAt), &c.Refused.SettledBy, &c.Refused.Settlement)
 		found = append(found, c)
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -173,9 +174,9 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	clear(have)
 	t := new(database.Statement).Add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
 	database.InList(t, ids).Add(" ORDER BY id" + b.ledger.db.ForUpdate)
-	err := t.Query(ctx, b.tx, func(rows database.Row) error {
+	err := t.Query(ctx, b.tx, func(row database.Row) error {
 		var o orders.Order
-		err := rows.Scan(orderFields(&o)...)
+		err := row.Scan(orderFields(&o)...)
 		have[o.ID] = o
 		return err
 	})
@@ -192,7 +193,7 @@ func (b *batch) storeOrder(ctx context.Context, op *operation, was, next orders.
 		return err
 	}
 	if next.Status.Final() {
-		b.count(next.PartnerCode, factOrder+string(next.Status), 1)
+		b.count(next.PartnerCode, rows.FactOrder+string(next.Status), 1)
 	}
 	e, err := orders.UpdatedEvent(next, was.Status)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -33,7 +34,7 @@ func filled(t *testing.T, driver string, n int) *ledgertest.Bench {
 func everyPage(t *testing.T, b *ledgertest.Bench) {
 	t.Helper()
 	now := time.Now()
-	all := search(t, b, ledger.DeliveryQuery{Scope: partners.Everything()})
+	all := search(t, b, reports.DeliveryQuery{Scope: partners.Everything()})
 	d := all.Items[0]
 	check := func(err error) {
 		t.Helper()
@@ -42,7 +43,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 		}
 	}
 	for _, s := range []partners.Scope{partners.Everything(), partners.Only(d.PartnerCode)} {
-		for _, q := range []ledger.DeliveryQuery{
+		for _, q := range []reports.DeliveryQuery{
 			{}, {NeedsAttention: true}, {States: []webhook.State{webhook.Exhausted}}, {States: []webhook.State{webhook.Held, webhook.Queued}},
 			{States: []webhook.State{webhook.Delivered}}, {StatusClass: 5}, {ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, {EndpointID: d.EndpointID},
 			{Host: d.Host, NeedsAttention: true}, {Reference: d.ObjectID}, {Reference: "card_7"}, {Reference: d.ID}, {Types: []webhook.Type{d.Type}},
@@ -57,7 +58,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 			_, err := b.Find(t.Context(), s, what)
 			check(err)
 		}
-		for _, q := range []ledger.EventQuery{{Scope: s}, {Scope: s, Type: d.Type}, {Scope: s, Reference: d.ObjectID}} {
+		for _, q := range []reports.EventQuery{{Scope: s}, {Scope: s, Type: d.Type}, {Scope: s, Reference: d.ObjectID}} {
 			_, _, err := b.SentEvents(t.Context(), q)
 			check(err)
 		}

@@ -58,8 +58,8 @@ func (l *Ledger) Partner(ctx context.Context, code string) (partners.Partner, er
 // Partners lists partners by code, after the code in cursor.
 func (l *Ledger) Partners(ctx context.Context, cursor string, limit int) (found []partners.Partner, next string, err error) {
 	t := new(database.Statement).Add("SELECT "+partnerColumns+" FROM partners WHERE code > ? ORDER BY code LIMIT ?", cursor, limit+1)
-	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
-		p, err := scanPartner(rows.Scan)
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
+		p, err := scanPartner(row.Scan)
 		found = append(found, p)
 		return err
 	})
@@ -125,9 +125,9 @@ func (b *batch) lockPartners(ctx context.Context) error {
 	}
 	t := database.InList(new(database.Statement).Add("SELECT partner_code, id FROM endpoints WHERE removed_at = 0 AND partner_code IN "), codes)
 	database.InList(t.Add(" UNION ALL SELECT code, unrouted FROM partners WHERE unrouted <> '' AND code IN "), codes)
-	return t.Query(ctx, b.tx, func(rows database.Row) error {
+	return t.Query(ctx, b.tx, func(row database.Row) error {
 		var code, id string
-		err := rows.Scan(&code, &id)
+		err := row.Scan(&code, &id)
 		for _, a := range changes[code] {
 			a.endpoints = append(a.endpoints, id)
 		}

@@ -16,6 +16,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -196,7 +197,7 @@ func TestAPartnersDeliveriesAreNotSearchedForAmongOthers(t *testing.T) {
 		if err := b.Trace(b.At.DatabaseURL, func(s ledger.Statement) { statements = append(statements, s) }); err != nil {
 			t.Fatal(err)
 		}
-		for _, q := range []ledger.DeliveryQuery{{NeedsAttention: true}, {States: []webhook.State{webhook.Pending, webhook.Exhausted}}} {
+		for _, q := range []reports.DeliveryQuery{{NeedsAttention: true}, {States: []webhook.State{webhook.Pending, webhook.Exhausted}}} {
 			q.Scope = s
 			if _, err := b.SearchDeliveries(t.Context(), q); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -50,9 +51,9 @@ func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 func (l *Ledger) Queued(ctx context.Context, behind delivery.Queued, limit int) (found []delivery.Queued, err error) {
 	q := new(database.Statement).Add(`SELECT id, generation, endpoint_id, partner_code, queued_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'queued'
 		AND (queued_at, id) > (?, ?) ORDER BY queued_at, id LIMIT ?`, database.Micros(behind.At), behind.DeliveryID, limit)
-	err = q.Query(ctx, l.db.Write, func(rows database.Row) error {
+	err = q.Query(ctx, l.db.Write, func(row database.Row) error {
 		var d delivery.Queued
-		err := rows.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, &d.PartnerCode, database.Time(&d.At))
+		err := row.Scan(&d.DeliveryID, &d.Generation, &d.EndpointID, &d.PartnerCode, database.Time(&d.At))
 		d.DueAt = d.At
 		found = append(found, d)
 		return err
@@ -94,9 +95,9 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 		RETURNING id, generation, endpoint_id, partner_code, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
 	err = l.db.Write.InTx(ctx, func(tx database.Querier) error {
 		taken = nil // of a run that broke off
-		return t.Query(ctx, l.db.Batched(tx), func(rows database.Row) error {
+		return t.Query(ctx, l.db.Batched(tx), func(row database.Row) error {
 			var ticket delivery.Ticket
-			err := rows.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, &ticket.PartnerCode, database.Time(&ticket.DueAt))
+			err := row.Scan(&ticket.DeliveryID, &ticket.Generation, &ticket.EndpointID, &ticket.PartnerCode, database.Time(&ticket.DueAt))
 			taken = append(taken, ticket)
 			return err
 		})
@@ -158,9 +159,9 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 // statement for both questions takes PostgreSQL ten times as long.
 func (l *Ledger) deadWorkers(ctx context.Context, workerID string) (dead []string, err error) {
 	read := func(t *database.Statement, found map[string]bool) error {
-		return t.Query(ctx, l.db.Write, func(rows database.Row) error {
+		return t.Query(ctx, l.db.Write, func(row database.Row) error {
 			var id string
-			err := rows.Scan(&id)
+			err := row.Scan(&id)
 			found[id] = true
 			return err
 		})
@@ -188,11 +189,11 @@ func (l *Ledger) Claimed(ctx context.Context, workerID string, before time.Time,
 // inFlight lists deliveries that are being sent, those queued longest first.
 func (l *Ledger) inFlight(ctx context.Context, limit int, which *database.Statement) (found []delivery.InFlight, err error) {
 	t := &database.Statement{Args: which.Args}
-	t.Add("SELECT "+deliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
+	t.Add("SELECT "+rows.DeliveryColumns+", next_trigger, worker_id, claimed_at FROM deliveries WHERE queued_at IS NOT NULL AND state = 'sending' AND ").
 		Add(which.String()).Add(" ORDER BY queued_at, id LIMIT ?", limit)
-	err = t.Query(ctx, l.db.Write, func(rows database.Row) error {
+	err = t.Query(ctx, l.db.Write, func(row database.Row) error {
 		var f delivery.InFlight
-		err := rows.Scan(append(deliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, database.Time(&f.ClaimedAt))...)
+		err := row.Scan(append(rows.DeliveryFields(&f.Job.Delivery), &f.Job.Trigger, &f.WorkerID, database.Time(&f.ClaimedAt))...)
 		f.Job.Event.Test = f.Job.Delivery.Trigger == webhook.TriggerTest
 		found = append(found, f)
 		return err
@@ -204,7 +205,7 @@ func (l *Ledger) inFlight(ctx context.Context, limit int, which *database.Statem
 // known to be in; empty at first.
 func (l *Ledger) QueueEpoch(ctx context.Context, shard string) (epoch string, err error) {
 	err = new(database.Statement).Add("SELECT epoch FROM queue_epochs WHERE shard = ?", shard).
-		Query(ctx, l.db.Write, func(rows database.Row) error { return rows.Scan(&epoch) })
+		Query(ctx, l.db.Write, func(row database.Row) error { return row.Scan(&epoch) })
 	return epoch, err
 }
 

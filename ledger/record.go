@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -101,11 +102,11 @@ func (b *batch) moveSome(ctx context.Context, table string, ids []string, result
 	t.Add(" LEFT JOIN windows w ON w.endpoint_id = v.column14) AS v")
 	database.JoinID(t.Add(" WHERE "), table, ids).Add(` AND generation = v.column2 AND state = 'sending'
 		RETURNING id, trigger, partner_code, subject, lane, state`)
-	return b.laterRead(ctx, t, func(rows database.Row) error {
+	return b.laterRead(ctx, t, func(row database.Row) error {
 		var id string
 		var read recordOp
 		var state webhook.State
-		if err := rows.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane, &state); err != nil {
+		if err := row.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane, &state); err != nil {
 			return err
 		}
 		r := results[id]
@@ -131,9 +132,9 @@ func (b *batch) settle(w *window, r *recordOp) {
 	if r.trigger == webhook.TriggerTest {
 		return
 	}
-	b.count(r.partner, factAttempt+string(r.Attempt.Outcome), 1)
+	b.count(r.partner, rows.FactAttempt+string(r.Attempt.Outcome), 1)
 	if r.Lost != nil {
-		b.count(r.partner, factAttempt+string(r.Lost.Outcome), 1)
+		b.count(r.partner, rows.FactAttempt+string(r.Lost.Outcome), 1)
 	}
 	if pause := b.now.Add(r.Verdict.EndpointPause); r.Verdict.EndpointPause > 0 && pause.After(w.NotBefore) {
 		w.NotBefore = pause

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -26,17 +26,17 @@ func TestWhatWasSentIsListedWithItsResult(t *testing.T) {
 		refuse(delivery.Refusal{Result: delivery.Refused, PartnerCode: "nobody\xff", Reason: "no such\x00partner"})
 		store(t, b, typed("acme", webhook.CreateCard, "card_1", "Init"))
 		for name, c := range map[string]struct {
-			query ledger.EventQuery
+			query reports.EventQuery
 			want  string
 		}{
-			"everything":   {ledger.EventQuery{Scope: partners.Everything()}, "accepted card_1, refused , duplicate tp_1, accepted tp_1"},
-			"a partner's":  {ledger.EventQuery{Scope: partners.Only("acme")}, "accepted card_1, duplicate tp_1, accepted tp_1"},
-			"accepted":     {ledger.EventQuery{Scope: partners.Everything(), Results: []delivery.IngestResult{delivery.Accepted}}, "accepted card_1, accepted tp_1"},
-			"refused":      {ledger.EventQuery{Scope: partners.Everything(), Results: []delivery.IngestResult{delivery.Refused}}, "refused "},
-			"of a type":    {ledger.EventQuery{Scope: partners.Everything(), Type: webhook.TopupCard}, "duplicate tp_1, accepted tp_1"},
-			"about":        {ledger.EventQuery{Scope: partners.Everything(), Reference: "tp_1"}, "duplicate tp_1, accepted tp_1"},
-			"of a time":    {ledger.EventQuery{Scope: partners.Everything(), Since: time.Now().Add(time.Hour)}, ""},
-			"seen by none": {ledger.EventQuery{}, ""},
+			"everything":   {reports.EventQuery{Scope: partners.Everything()}, "accepted card_1, refused , duplicate tp_1, accepted tp_1"},
+			"a partner's":  {reports.EventQuery{Scope: partners.Only("acme")}, "accepted card_1, duplicate tp_1, accepted tp_1"},
+			"accepted":     {reports.EventQuery{Scope: partners.Everything(), Results: []delivery.IngestResult{delivery.Accepted}}, "accepted card_1, accepted tp_1"},
+			"refused":      {reports.EventQuery{Scope: partners.Everything(), Results: []delivery.IngestResult{delivery.Refused}}, "refused "},
+			"of a type":    {reports.EventQuery{Scope: partners.Everything(), Type: webhook.TopupCard}, "duplicate tp_1, accepted tp_1"},
+			"about":        {reports.EventQuery{Scope: partners.Everything(), Reference: "tp_1"}, "duplicate tp_1, accepted tp_1"},
+			"of a time":    {reports.EventQuery{Scope: partners.Everything(), Since: time.Now().Add(time.Hour)}, ""},
+			"seen by none": {reports.EventQuery{}, ""},
 		} {
 			var got string
 			c.query.Limit = 1

@@ -113,12 +113,12 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 		FROM replay_items i LEFT JOIN deliveries d ON i.outcome = 'admitted' AND d.id = i.new_id WHERE i.replay_id = ?) AS item
 		GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 4, 1`, id)
 	failures := map[webhook.ErrorClass]*delivery.ReplayFailure{}
-	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var at string
 		var sent, answered bool
 		var class webhook.ErrorClass
 		var n int
-		if err := rows.Scan(&at, &sent, &answered, &class, &n); err != nil {
+		if err := row.Scan(&at, &sent, &answered, &class, &n); err != nil {
 			return err
 		}
 		if at != "" && at != "skipped" {
@@ -173,8 +173,8 @@ func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found [
 func (l *Ledger) ReplaysIn(ctx context.Context, s partners.Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
 	t := new(database.Statement).Add("SELECT "+replayColumns+" FROM replays WHERE id < ?", database.Below(cursor, time.Time{}, webhook.ReplayPrefix)).Within(s, "partner_code")
 	t.Add(" ORDER BY id DESC LIMIT ?", limit+1)
-	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
-		r, err := scanReplay(rows.Scan)
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
+		r, err := scanReplay(row.Scan)
 		found = append(found, r)
 		return err
 	})

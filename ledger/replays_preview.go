@@ -7,6 +7,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -54,9 +55,9 @@ func (l *Ledger) PreviewReplayIn(ctx context.Context, s partners.Scope, f delive
 func (l *Ledger) previewGroups(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
 	t := new(database.Statement).Add("SELECT partner_code, endpoint_id, webhook_type, state, last_class, COUNT(*) FROM (SELECT d.partner_code, d.endpoint_id, d.webhook_type, d.state, d.last_class")
 	replayable(t, f, "").Add(" ORDER BY d.id DESC LIMIT ?) AS found GROUP BY partner_code, endpoint_id, webhook_type, state, last_class ORDER BY 6 DESC, 1, 2, 3, 4, 5", previewGrouped)
-	return t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	return t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var g delivery.ReplayGroup
-		err := rows.Scan(&g.PartnerCode, &g.EndpointID, &g.Type, &g.State, &g.ErrorClass, &g.Count)
+		err := row.Scan(&g.PartnerCode, &g.EndpointID, &g.Type, &g.State, &g.ErrorClass, &g.Count)
 		if len(p.Breakdown) < delivery.MaxReplayGroups {
 			p.Breakdown = append(p.Breakdown, g)
 		}
@@ -114,7 +115,7 @@ func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delive
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	p.Sample, err = readPlaced(ctx, l.db.Read, database.InList(selectPlaced("d.id IN "), ids).Add(" ORDER BY d.id DESC"))
+	p.Sample, err = rows.Placed(ctx, l.db.Read, database.InList(rows.SelectPlaced("d.id IN "), ids).Add(" ORDER BY d.id DESC"))
 	return err
 }
 
@@ -131,10 +132,10 @@ func (l *Ledger) listReplayable(ctx context.Context, f delivery.Filter, most int
 	for {
 		n := 0
 		t := replayable(new(database.Statement).Add("SELECT d.id, d.endpoint_id, d.event_id"), f, after).Add(" ORDER BY d.id LIMIT ?", replayPage)
-		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
+		err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 			var d listed
 			var event string
-			err := rows.Scan(&d.deliveryID, &d.endpointID, &event)
+			err := row.Scan(&d.deliveryID, &d.endpointID, &event)
 			to := [2]string{event, d.endpointID}
 			if older, twice := newest[to]; twice {
 				all[older].outcome = "skipped"

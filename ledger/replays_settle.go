@@ -29,10 +29,10 @@ func (l *Ledger) StopFailingReplays(ctx context.Context) error {
 	t := new(database.Statement).Add("SELECT r.id, (SELECT COUNT(*)"+newest+"n.outcome IN ('delivered', 'failed') OR d.last_outcome NOT IN ('', 'unknown')), "+
 		"(SELECT COUNT(*)"+newest+"n.outcome = 'failed' OR n.outcome = 'admitted' AND d.last_outcome NOT IN ('', 'unknown') AND d.state <> 'delivered') "+
 		"FROM replays r WHERE r.state = 'running'", replayJudged, replayJudged)
-	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var id string
 		var judged, failed int
-		err := rows.Scan(&id, &judged, &failed)
+		err := row.Scan(&id, &judged, &failed)
 		if judged >= replayMinJudged && float64(failed) > delivery.ReplayMaxFailing*float64(judged) {
 			failing[id] = fmt.Sprintf("%d of the newest %d deliveries fail", failed, judged)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -76,13 +77,13 @@ func (l *Ledger) replayEndpoints(ctx context.Context, id string) (endpoints []st
 			SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = ''
 			UNION ALL
 			SELECT (SELECT MIN(endpoint_id) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
-		SELECT `+windowColumns+", e.id, "+replayWaits+` FROM e JOIN windows w ON w.endpoint_id = e.id
+		SELECT `+rows.WindowColumns+", e.id, "+replayWaits+` FROM e JOIN windows w ON w.endpoint_id = e.id
 		ORDER BY (SELECT MIN(position) FROM replay_items WHERE replay_id = ? AND outcome = '' AND endpoint_id = e.id)`, id, id, database.Micros(now), id)
-	err = t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var w window
 		var endpoint string
 		var waits bool
-		if err := rows.Scan(append(windowFields(&w.Window), &endpoint, &waits)...); err != nil {
+		if err := row.Scan(append(rows.WindowFields(&w.Window), &endpoint, &waits)...); err != nil {
 			return err
 		}
 		left = true
@@ -218,7 +219,7 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 		room := w.replayRoom(b.now)
 		if w.crowded(b.now) {
 			err := new(database.Statement).Add("SELECT CASE WHEN "+replayWaits+" THEN 0 ELSE 1 END FROM windows w WHERE w.endpoint_id = ?", database.Micros(b.now), endpoint).
-				Query(ctx, b.tx, func(rows database.Row) error { return rows.Scan(&room) })
+				Query(ctx, b.tx, func(row database.Row) error { return row.Scan(&room) })
 			if err != nil {
 				return nil, err
 			}
@@ -246,10 +247,10 @@ func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit in
 			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
 		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, database.Micros(created), id, endpoint, limit)
-	err = t.Query(ctx, b.tx, func(rows database.Row) error {
+	err = t.Query(ctx, b.tx, func(row database.Row) error {
 		var item replayItem
 		d := &item.Delivery
-		err := rows.Scan(&item.position, &d.EndpointID, &d.ID, &d.EventID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &item.skip)
+		err := row.Scan(&item.position, &d.EndpointID, &d.ID, &d.EventID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &item.skip)
 		items = append(items, item)
 		return err
 	})

@@ -94,9 +94,9 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(database.Statement).Add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
 			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), cancelStep)
-		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
+		err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 			var endpoint, id string
-			err := rows.Scan(&endpoint, &id)
+			err := row.Scan(&endpoint, &id)
 			expired[endpoint] = append(expired[endpoint], id)
 			return err
 		})
@@ -256,9 +256,9 @@ func (l *Ledger) deleteObjects(ctx context.Context, before time.Time) error {
 	for {
 		var old [][]any
 		t := new(database.Statement).Add("SELECT partner_code, webhook_type, object_id FROM objects WHERE updated_at < ? LIMIT ?", database.Micros(before), objectsAtOnce)
-		err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
+		err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 			var partner, typ, object string
-			err := rows.Scan(&partner, &typ, &object)
+			err := row.Scan(&partner, &typ, &object)
 			old = append(old, []any{partner, typ, object})
 			return err
 		})

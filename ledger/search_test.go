@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-func search(t *testing.T, b *ledgertest.Bench, q ledger.DeliveryQuery) ledger.DeliveryPage {
+func search(t *testing.T, b *ledgertest.Bench, q reports.DeliveryQuery) reports.DeliveryPage {
 	t.Helper()
 	page, err := b.SearchDeliveries(t.Context(), q)
 	if err != nil {
@@ -20,7 +20,7 @@ func search(t *testing.T, b *ledgertest.Bench, q ledger.DeliveryQuery) ledger.De
 	return page
 }
 
-func found(page ledger.DeliveryPage) (ids []string) {
+func found(page reports.DeliveryPage) (ids []string) {
 	for _, d := range page.Items {
 		ids = append(ids, d.ID)
 	}
@@ -66,55 +66,55 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 		type states = []webhook.State
 
 		for name, c := range map[string]struct {
-			query ledger.DeliveryQuery
+			query reports.DeliveryQuery
 			want  []string
 		}{
-			"everything":              {ledger.DeliveryQuery{}, all},
-			"a partner's":             {ledger.DeliveryQuery{PartnerCode: "acme"}, []string{ended, held, sending, later, gone, sent}},
-			"seen by a partner":       {ledger.DeliveryQuery{Scope: partners.Only("acme")}, []string{ended, held, sending, later, gone, sent}},
-			"another's, by a partner": {ledger.DeliveryQuery{Scope: partners.Only("acme"), PartnerCode: "other"}, nil},
-			"by nobody":               {ledger.DeliveryQuery{Scope: partners.Only("nobody")}, nil},
-			"an endpoint's":           {ledger.DeliveryQuery{EndpointID: a2.ID}, []string{later}},
-			"another's endpoint":      {ledger.DeliveryQuery{Scope: partners.Only("acme"), EndpointID: o.ID}, nil},
-			"no endpoint's":           {ledger.DeliveryQuery{EndpointID: "ep_0"}, nil},
-			"an endpoint's exhausted": {ledger.DeliveryQuery{EndpointID: a1.ID, States: states{webhook.Exhausted}}, []string{gone}},
-			"a host's":                {ledger.DeliveryQuery{Host: "second.example.com"}, []string{later}},
-			"a shared host's":         {ledger.DeliveryQuery{Host: "Partner.example.com"}, []string{ended, held, sending, queued, gone, sent}},
-			"delivered":               {ledger.DeliveryQuery{States: states{webhook.Delivered}}, []string{sent}},
-			"exhausted":               {ledger.DeliveryQuery{States: states{webhook.Exhausted}}, []string{gone}},
-			"pending":                 {ledger.DeliveryQuery{States: states{webhook.Pending}}, []string{later}},
-			"held":                    {ledger.DeliveryQuery{States: states{webhook.Held}}, []string{unrouted, held}},
-			"queued":                  {ledger.DeliveryQuery{States: states{webhook.Queued}}, []string{queued}},
-			"sending":                 {ledger.DeliveryQuery{States: states{webhook.Sending}}, []string{sending}},
-			"cancelled":               {ledger.DeliveryQuery{States: states{webhook.Cancelled}}, []string{ended}},
-			"not yet ended":           {ledger.DeliveryQuery{States: states{webhook.Held, webhook.Pending, webhook.Queued, webhook.Sending}}, []string{unrouted, held, sending, queued, later}},
-			"ended":                   {ledger.DeliveryQuery{States: states{webhook.Delivered, webhook.Exhausted, webhook.Cancelled}}, []string{ended, gone, sent}},
-			"of a type":               {ledger.DeliveryQuery{Types: []webhook.Type{webhook.CreateCard, webhook.CardTransaction}}, []string{later}},
-			"answered 500":            {ledger.DeliveryQuery{StatusCode: 500}, []string{gone}},
-			"answered 5xx":            {ledger.DeliveryQuery{StatusClass: 5}, []string{gone}},
-			"answered 2xx":            {ledger.DeliveryQuery{StatusClass: 2}, []string{sent}},
-			"of a class":              {ledger.DeliveryQuery{ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, []string{later}},
-			"never attempted":         {ledger.DeliveryQuery{AttemptsMax: 1, States: states{webhook.Held, webhook.Queued}}, []string{unrouted, held, queued}},
-			"attempted":               {ledger.DeliveryQuery{AttemptsMin: 1}, []string{sending, later, gone, sent}},
-			"slow":                    {ledger.DeliveryQuery{DurationMin: time.Second}, []string{gone}},
-			"fast":                    {ledger.DeliveryQuery{DurationMin: time.Millisecond, DurationMax: time.Second}, []string{sent}},
-			"late at first":           {ledger.DeliveryQuery{DelayMin: time.Minute}, nil},
-			"first ones":              {ledger.DeliveryQuery{Triggers: []webhook.Trigger{webhook.TriggerFirst}}, all},
-			"replays":                 {ledger.DeliveryQuery{Triggers: []webhook.Trigger{webhook.TriggerReplay}}, nil},
-			"about an object":         {ledger.DeliveryQuery{Reference: "tp_1"}, []string{queued, sent}},
-			"about a card":            {ledger.DeliveryQuery{Reference: "card_1", PartnerCode: "acme"}, []string{ended, held, sending, later, gone, sent}},
-			"about another's card":    {ledger.DeliveryQuery{Reference: "card_1", Scope: partners.Only("other")}, []string{queued}},
-			"a card's exhausted":      {ledger.DeliveryQuery{Reference: "card_1", States: states{webhook.Exhausted}}, []string{gone}},
-			"of an event":             {ledger.DeliveryQuery{Reference: event}, []string{gone}},
-			"by its id":               {ledger.DeliveryQuery{Reference: gone}, []string{gone}},
-			"of an order":             {ledger.DeliveryQuery{Reference: order.ID}, nil},
-			"needs attention":         {ledger.DeliveryQuery{NeedsAttention: true}, []string{unrouted, held, later, gone}},
-			"a partner's attention":   {ledger.DeliveryQuery{NeedsAttention: true, Scope: partners.Only("lonely")}, []string{unrouted}},
-			"an endpoint's attention": {ledger.DeliveryQuery{NeedsAttention: true, EndpointID: a1.ID}, []string{held, gone}},
-			"since the beginning":     {ledger.DeliveryQuery{Since: began}, all},
-			"since a time to come":    {ledger.DeliveryQuery{Since: time.Now().Add(time.Hour)}, nil},
-			"until the beginning":     {ledger.DeliveryQuery{Until: began}, nil},
-			"from a cursor on":        {ledger.DeliveryQuery{Cursor: queued}, []string{later, gone, sent}},
+			"everything":              {reports.DeliveryQuery{}, all},
+			"a partner's":             {reports.DeliveryQuery{PartnerCode: "acme"}, []string{ended, held, sending, later, gone, sent}},
+			"seen by a partner":       {reports.DeliveryQuery{Scope: partners.Only("acme")}, []string{ended, held, sending, later, gone, sent}},
+			"another's, by a partner": {reports.DeliveryQuery{Scope: partners.Only("acme"), PartnerCode: "other"}, nil},
+			"by nobody":               {reports.DeliveryQuery{Scope: partners.Only("nobody")}, nil},
+			"an endpoint's":           {reports.DeliveryQuery{EndpointID: a2.ID}, []string{later}},
+			"another's endpoint":      {reports.DeliveryQuery{Scope: partners.Only("acme"), EndpointID: o.ID}, nil},
+			"no endpoint's":           {reports.DeliveryQuery{EndpointID: "ep_0"}, nil},
+			"an endpoint's exhausted": {reports.DeliveryQuery{EndpointID: a1.ID, States: states{webhook.Exhausted}}, []string{gone}},
+			"a host's":                {reports.DeliveryQuery{Host: "second.example.com"}, []string{later}},
+			"a shared host's":         {reports.DeliveryQuery{Host: "Partner.example.com"}, []string{ended, held, sending, queued, gone, sent}},
+			"delivered":               {reports.DeliveryQuery{States: states{webhook.Delivered}}, []string{sent}},
+			"exhausted":               {reports.DeliveryQuery{States: states{webhook.Exhausted}}, []string{gone}},
+			"pending":                 {reports.DeliveryQuery{States: states{webhook.Pending}}, []string{later}},
+			"held":                    {reports.DeliveryQuery{States: states{webhook.Held}}, []string{unrouted, held}},
+			"queued":                  {reports.DeliveryQuery{States: states{webhook.Queued}}, []string{queued}},
+			"sending":                 {reports.DeliveryQuery{States: states{webhook.Sending}}, []string{sending}},
+			"cancelled":               {reports.DeliveryQuery{States: states{webhook.Cancelled}}, []string{ended}},
+			"not yet ended":           {reports.DeliveryQuery{States: states{webhook.Held, webhook.Pending, webhook.Queued, webhook.Sending}}, []string{unrouted, held, sending, queued, later}},
+			"ended":                   {reports.DeliveryQuery{States: states{webhook.Delivered, webhook.Exhausted, webhook.Cancelled}}, []string{ended, gone, sent}},
+			"of a type":               {reports.DeliveryQuery{Types: []webhook.Type{webhook.CreateCard, webhook.CardTransaction}}, []string{later}},
+			"answered 500":            {reports.DeliveryQuery{StatusCode: 500}, []string{gone}},
+			"answered 5xx":            {reports.DeliveryQuery{StatusClass: 5}, []string{gone}},
+			"answered 2xx":            {reports.DeliveryQuery{StatusClass: 2}, []string{sent}},
+			"of a class":              {reports.DeliveryQuery{ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, []string{later}},
+			"never attempted":         {reports.DeliveryQuery{AttemptsMax: 1, States: states{webhook.Held, webhook.Queued}}, []string{unrouted, held, queued}},
+			"attempted":               {reports.DeliveryQuery{AttemptsMin: 1}, []string{sending, later, gone, sent}},
+			"slow":                    {reports.DeliveryQuery{DurationMin: time.Second}, []string{gone}},
+			"fast":                    {reports.DeliveryQuery{DurationMin: time.Millisecond, DurationMax: time.Second}, []string{sent}},
+			"late at first":           {reports.DeliveryQuery{DelayMin: time.Minute}, nil},
+			"first ones":              {reports.DeliveryQuery{Triggers: []webhook.Trigger{webhook.TriggerFirst}}, all},
+			"replays":                 {reports.DeliveryQuery{Triggers: []webhook.Trigger{webhook.TriggerReplay}}, nil},
+			"about an object":         {reports.DeliveryQuery{Reference: "tp_1"}, []string{queued, sent}},
+			"about a card":            {reports.DeliveryQuery{Reference: "card_1", PartnerCode: "acme"}, []string{ended, held, sending, later, gone, sent}},
+			"about another's card":    {reports.DeliveryQuery{Reference: "card_1", Scope: partners.Only("other")}, []string{queued}},
+			"a card's exhausted":      {reports.DeliveryQuery{Reference: "card_1", States: states{webhook.Exhausted}}, []string{gone}},
+			"of an event":             {reports.DeliveryQuery{Reference: event}, []string{gone}},
+			"by its id":               {reports.DeliveryQuery{Reference: gone}, []string{gone}},
+			"of an order":             {reports.DeliveryQuery{Reference: order.ID}, nil},
+			"needs attention":         {reports.DeliveryQuery{NeedsAttention: true}, []string{unrouted, held, later, gone}},
+			"a partner's attention":   {reports.DeliveryQuery{NeedsAttention: true, Scope: partners.Only("lonely")}, []string{unrouted}},
+			"an endpoint's attention": {reports.DeliveryQuery{NeedsAttention: true, EndpointID: a1.ID}, []string{held, gone}},
+			"since the beginning":     {reports.DeliveryQuery{Since: began}, all},
+			"since a time to come":    {reports.DeliveryQuery{Since: time.Now().Add(time.Hour)}, nil},
+			"until the beginning":     {reports.DeliveryQuery{Until: began}, nil},
+			"from a cursor on":        {reports.DeliveryQuery{Cursor: queued}, []string{later, gone, sent}},
 		} {
 			q := c.query
 			if q.Scope == (partners.Scope{}) {
@@ -145,7 +145,7 @@ func TestDeliveriesAreSearchedByEveryFilterPageByPage(t *testing.T) {
 			}
 			same(t, name+", page by page", paged, c.want)
 		}
-		if page := search(t, b, ledger.DeliveryQuery{}); len(page.Items) > 0 {
+		if page := search(t, b, reports.DeliveryQuery{}); len(page.Items) > 0 {
 			t.Errorf("without a scope %d deliveries are seen", len(page.Items))
 		}
 	})
@@ -158,7 +158,7 @@ func TestAFoundDeliveryTellsWhatAListShows(t *testing.T) {
 		storeMany(t, b, "acme", 1)
 		due := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 		attempted(t, b, take(t, b, one(t, b)), failed, retryAt(due), 1500*time.Millisecond)
-		d := search(t, b, ledger.DeliveryQuery{Scope: partners.Only("acme")}).Items[0]
+		d := search(t, b, reports.DeliveryQuery{Scope: partners.Only("acme")}).Items[0]
 		reason, until := d.WaitingFor(d.Window, time.Now())
 		delay, known := d.FirstDelay()
 		same(t, "row", []any{d.URL, d.Host, d.LastDuration, reason, until, d.Last.StatusCode, d.Attempts, known},
@@ -185,10 +185,10 @@ func TestASearchLooksAtABoundedNumberOfRows(t *testing.T) {
 			INSERT INTO deliveries (id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence, state, reason, generation, attempts, trigger,
 			next_trigger, replay_of, lane, claimed_at, worker_id, last_outcome, last_status, last_class, created_at, finished_at)
 			SELECT '`+prefix+`' || `+number+`, '', 'ep', 'acme', 'TopupCard', '', 0, 'exhausted', '', 1, 1, 'first', '', '', 0, 0, '', 'failed', 404, 'http_4xx', 7, 8 FROM numbers`)
-		q := ledger.DeliveryQuery{Scope: partners.Everything(), StatusCode: 500}
+		q := reports.DeliveryQuery{Scope: partners.Everything(), StatusCode: 500}
 		page := search(t, b, q)
 		same(t, "found at first", len(page.Items), 0)
-		same(t, "looked at", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE id >= $1", page.Next), ledger.SearchRows)
+		same(t, "looked at", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE id >= $1", page.Next), reports.SearchRows)
 		same(t, "searched to", page.SearchedTo, time.UnixMicro(7).UTC())
 		q.Cursor = page.Next
 		page = search(t, b, q)

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-func series(t *testing.T, b *ledgertest.Bench, s partners.Scope, partner string, since, until time.Time) []ledger.HourCount {
+func series(t *testing.T, b *ledgertest.Bench, s partners.Scope, partner string, since, until time.Time) []reports.HourCount {
 	t.Helper()
 	hours, err := b.Series(t.Context(), s, partner, since, until)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		total := func(s partners.Scope, partner string) (sum ledger.HourCount) {
+		total := func(s partners.Scope, partner string) (sum reports.HourCount) {
 			for _, h := range series(t, b, s, partner, now.Add(-2*time.Hour), now.Add(time.Second)) {
 				sum.Created += h.Created
 				sum.Delivered += h.Delivered
@@ -64,15 +64,15 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			}
 			return sum
 		}
-		same(t, "acme", total(partners.Everything(), "acme"), ledger.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
-		same(t, "other", total(partners.Everything(), "other"), ledger.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
-		same(t, "all", total(partners.Everything(), ""), ledger.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
-		same(t, "nobody", total(partners.Everything(), "nobody"), ledger.HourCount{})
+		same(t, "acme", total(partners.Everything(), "acme"), reports.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
+		same(t, "other", total(partners.Everything(), "other"), reports.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
+		same(t, "all", total(partners.Everything(), ""), reports.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
+		same(t, "nobody", total(partners.Everything(), "nobody"), reports.HourCount{})
 		same(t, "its own", total(partners.Only("other"), ""), total(partners.Everything(), "other"))
 		for _, s := range []partners.Scope{partners.Only("other"), partners.Only(""), {}} {
-			same(t, "acme, by another", total(s, "acme"), ledger.HourCount{})
+			same(t, "acme, by another", total(s, "acme"), reports.HourCount{})
 		}
-		same(t, "all, by nobody", total(partners.Scope{}, ""), ledger.HourCount{})
+		same(t, "all, by nobody", total(partners.Scope{}, ""), reports.HourCount{})
 		lag, err := b.RollupLag(t.Context())
 		if err != nil || lag != 0 {
 			t.Errorf("the rollups lag by %s (%v)", lag, err)

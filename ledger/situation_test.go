@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
-func situation(t *testing.T, b *ledgertest.Bench) ledger.Situation {
+func situation(t *testing.T, b *ledgertest.Bench) reports.Situation {
 	t.Helper()
 	s, err := b.Situation(t.Context())
 	if err != nil {
@@ -23,7 +23,7 @@ func TestOfAnEmptyLedgerNothingIsKnown(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := situation(t, b)
 		s.AsOf = time.Time{}
-		same(t, "situation", s, ledger.Situation{LastEvents: map[webhook.Type]time.Time{}})
+		same(t, "situation", s, reports.Situation{LastEvents: map[webhook.Type]time.Time{}})
 	})
 }
 
@@ -90,7 +90,7 @@ func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "partners", found, []ledger.FailingPartner{
+		same(t, "partners", found, []reports.FailingPartner{
 			{PartnerCode: "worse", Endpoints: 2, Hosts: []string{"alone.example.com", "partner.example.com"}, FailingSince: since,
 				Breakers: 1, BreakerReason: "no answer", OpenUntil: since.Add(2 * time.Hour), Waiting: 2, AttemptsFailed: 2},
 			{PartnerCode: "bad", Endpoints: 1, Hosts: []string{"partner.example.com"}, FailingSince: since},
@@ -99,7 +99,7 @@ func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "hosts", hosts, []ledger.FailingHost{
+		same(t, "hosts", hosts, []reports.FailingHost{
 			{Host: "partner.example.com", Endpoints: 2, Partners: []string{"bad", "worse"}, FailingSince: since, Waiting: 2},
 			{Host: "alone.example.com", Endpoints: 1, Partners: []string{"worse"}, FailingSince: since},
 		})
@@ -118,7 +118,7 @@ func TestInSilenceTheEventsOfADayAreCountedAndNoReplays(t *testing.T) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 8)
 		e := b.Endpoint(t, "acme", 8)
-		for _, ago := range []time.Duration{25 * time.Hour, 23 * time.Hour, time.Hour, ledger.QuietAfter + time.Second} {
+		for _, ago := range []time.Duration{25 * time.Hour, 23 * time.Hour, time.Hour, reports.QuietAfter + time.Second} {
 			store(t, b, aged(ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"), ago))
 		}
 		for _, id := range drain(t, b) {
@@ -131,7 +131,7 @@ func TestInSilenceTheEventsOfADayAreCountedAndNoReplays(t *testing.T) {
 		store(t, b, test)
 		s := situation(t, b)
 		same(t, "of the last minute and day", []int{s.EventsLastMinute, s.EventsLastDay}, []int{0, 3})
-		if silent := s.AsOf.Sub(s.NewestEvent()); silent < ledger.QuietAfter {
+		if silent := s.AsOf.Sub(s.NewestEvent()); silent < reports.QuietAfter {
 			t.Errorf("silent for %s", silent)
 		}
 		storeMany(t, b, "acme", 1)

@@ -39,9 +39,9 @@ func (b *batch) findBusy(ctx context.Context, asked []subject) error {
 	}
 	t := b.statement().Add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
 	return t.Values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).Add(")").
-		Query(ctx, b.tx, func(rows database.Row) error {
+		Query(ctx, b.tx, func(row database.Row) error {
 			var s subject
-			err := rows.Scan(&s.endpointID, &s.name)
+			err := row.Scan(&s.endpointID, &s.name)
 			b.busy[s] = true
 			return err
 		})
@@ -87,9 +87,9 @@ func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, 
 	t := b.statement().Add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
 		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
 	t.Table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
-	err = t.Query(ctx, b.tx, func(rows database.Row) error {
+	err = t.Query(ctx, b.tx, func(row database.Row) error {
 		var id string
-		err := rows.Scan(&id)
+		err := row.Scan(&id)
 		if id != "" {
 			ids = append(ids, id)
 		}
@@ -133,11 +133,11 @@ const unblocked = "CASE WHEN attempts > 0 OR due_at > ? THEN 1 ELSE 0 END"
 func (b *batch) letGo(ctx context.Context, where func(*database.Statement)) error {
 	t := b.statement().Add("UPDATE deliveries SET lane = "+unblocked+" WHERE lane = 3 AND ", database.Micros(b.now))
 	where(t)
-	return t.Add(" RETURNING endpoint_id, lane, due_at").Query(ctx, b.tx, func(rows database.Row) error {
+	return t.Add(" RETURNING endpoint_id, lane, due_at").Query(ctx, b.tx, func(row database.Row) error {
 		var endpointID string
 		var lane int
 		var due sql.NullInt64
-		if err := rows.Scan(&endpointID, &lane, &due); err != nil {
+		if err := row.Scan(&endpointID, &lane, &due); err != nil {
 			return err
 		}
 		if w := b.windows[endpointID]; due.Valid {
@@ -179,10 +179,10 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	}
 	t = new(database.Statement).Add("UPDATE deliveries SET state = 'pending', due_at = CASE WHEN queued_at > ? THEN queued_at ELSE 0 END, "+takenBack+
 		" WHERE queued_at IS NOT NULL AND state = 'queued' AND lane = 3 AND endpoint_id = ? RETURNING id, trigger", now, w.EndpointID)
-	err := t.Query(ctx, b.tx, func(rows database.Row) error {
+	err := t.Query(ctx, b.tx, func(row database.Row) error {
 		var id string
 		var trigger webhook.Trigger
-		err := rows.Scan(&id, &trigger)
+		err := row.Scan(&id, &trigger)
 		w.leave(id, trigger)
 		return err
 	})
@@ -196,9 +196,9 @@ func (b *batch) keepOrder(ctx context.Context, w *window) error {
 func (b *batch) recount(ctx context.Context, w *window) error {
 	w.WaitingFirst, w.WaitingAgain, w.WaitingBlocked = 0, 0, 0
 	t := new(database.Statement).Add("SELECT lane, COUNT(*) FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL GROUP BY lane", w.EndpointID)
-	return t.Query(ctx, b.tx, func(rows database.Row) error {
+	return t.Query(ctx, b.tx, func(row database.Row) error {
 		var lane, n int
-		err := rows.Scan(&lane, &n)
+		err := row.Scan(&lane, &n)
 		w.waits(lane, n)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -41,11 +42,11 @@ func (b *batch) lockWindows(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	t := b.statement().Add("SELECT " + windowColumns + " FROM windows w WHERE ")
+	t := b.statement().Add("SELECT " + rows.WindowColumns + " FROM windows w WHERE ")
 	database.In(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).Add(" ORDER BY w.endpoint_id" + b.ledger.db.ForUpdate)
-	err := b.laterRead(ctx, t, func(rows database.Row) error {
+	err := b.laterRead(ctx, t, func(row database.Row) error {
 		w := &window{}
-		if err := rows.Scan(windowFields(&w.Window)...); err != nil {
+		if err := row.Scan(rows.WindowFields(&w.Window)...); err != nil {
 			return err
 		}
 		stored := w.Window
@@ -162,10 +163,10 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 	}
 	t := b.ledger.db.First(lanes, "endpoint_id, id, partner_code, generation, lane, due_at, attempts = 0 AND replay_of = ''", b.now.Add(database.LookAhead), "")
 	found := map[string][]waiting{}
-	err := t.Query(ctx, b.tx, func(rows database.Row) error {
+	err := t.Query(ctx, b.tx, func(row database.Row) error {
 		var endpoint string
 		var d waiting
-		if err := rows.Scan(&endpoint, &d.id, &d.partner, &d.generation, &d.lane, database.Time(&d.dueAt), &d.first); err != nil {
+		if err := row.Scan(&endpoint, &d.id, &d.partner, &d.generation, &d.lane, database.Time(&d.dueAt), &d.first); err != nil {
 			return err
 		}
 		found[endpoint] = append(found[endpoint], d)
@@ -293,10 +294,10 @@ func (b *batch) setWake(ctx context.Context, group []*window) error {
 		return nil
 	}
 	t := b.ledger.db.First(again, "endpoint_id, due_at", time.Time{}, "")
-	return t.Query(ctx, b.tx, func(rows database.Row) error {
+	return t.Query(ctx, b.tx, func(row database.Row) error {
 		var id string
 		var due time.Time
-		if err := rows.Scan(&id, database.Time(&due)); err != nil {
+		if err := row.Scan(&id, database.Time(&due)); err != nil {
 			return err
 		}
 		w := b.windows[id]

@@ -16,6 +16,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -101,9 +102,9 @@ func (w *world) look(o database.Options) {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	var found ledger.DeliveryPage
+	var found reports.DeliveryPage
 	for _, states := range [][]webhook.State{{webhook.Exhausted}, nil} { // the one with most attempts, if there is one
-		if found, err = l.SearchDeliveries(w.t.Context(), ledger.DeliveryQuery{Scope: partners.Only(busiest), States: states}); err != nil {
+		if found, err = l.SearchDeliveries(w.t.Context(), reports.DeliveryQuery{Scope: partners.Only(busiest), States: states}); err != nil {
 			w.t.Fatal(err)
 		}
 		if len(found.Items) > 0 {

@@ -13,7 +13,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery/guard"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -134,7 +134,7 @@ const futureMarks = 3
 
 // attemptChart draws a delivery's life: its creation, its attempts, and those
 // that would follow if they failed.
-func attemptChart(q *shell.Request, d ledger.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) chart.Chart {
+func attemptChart(q *shell.Request, d reports.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) chart.Chart {
 	marks := []chart.Mark{{At: d.CreatedAt, Tone: "idle", Label: q.T("created"), Title: q.T("created") + " " + locale.Time(d.CreatedAt)}}
 	for _, a := range attempts[max(0, len(attempts)-maxMarks):] {
 		tone := map[webhook.Outcome]string{webhook.OutcomeDelivered: "good", webhook.OutcomeFailed: "bad"}[a.Outcome]
@@ -162,7 +162,7 @@ func attemptChart(q *shell.Request, d ledger.FoundDelivery, attempts []webhook.A
 }
 
 // futureMarks are the next attempts of an unfinished delivery.
-func marksAhead(q *shell.Request, d ledger.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) (marks []chart.Mark) {
+func marksAhead(q *shell.Request, d reports.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) (marks []chart.Mark) {
 	if d.State != webhook.Pending || d.EndpointID == "" || len(attempts) == 0 {
 		return nil
 	}

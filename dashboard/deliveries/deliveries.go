@@ -11,7 +11,7 @@ import (
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -40,13 +40,13 @@ type tab struct {
 
 // searchedPage is what a page is shown with beside its rows.
 type searchedPage struct {
-	ledger.DeliveryPage
+	reports.DeliveryPage
 	rows []Row
 }
 
 // Row is a delivery as the list shows it.
 type Row struct {
-	ledger.FoundDelivery
+	reports.FoundDelivery
 	State   shell.Pill
 	Result  string
 	Delay   string // to the first attempt; empty: not known
@@ -70,7 +70,7 @@ func (s Pages) deliveryRoutes() []shell.Route {
 }
 
 // RowOf shows a delivery in a list.
-func RowOf(q *shell.Request, d ledger.FoundDelivery) Row {
+func RowOf(q *shell.Request, d reports.FoundDelivery) Row {
 	row := Row{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Result: ResultWords(q.T, d.Last), Waiting: waitingOf(q.T, d, q.Now)}
 	if delay, ok := d.FirstDelay(); ok {
 		row.Delay = locale.Duration(delay)
@@ -141,7 +141,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 		name = "deliveries/" + q.Locale + "/" + search.Scope.Partner() + "/" + typed
 	}
 	page := shell.Recall(r.Context(), s.Memory, name, func(ctx context.Context) (p searchedPage, err error) {
-		p.DeliveryPage, err = s.Ledger.SearchDeliveries(ctx, search)
+		p.DeliveryPage, err = s.Reports.SearchDeliveries(ctx, search)
 		for _, d := range p.Items {
 			p.rows = append(p.rows, RowOf(q, d))
 		}
@@ -248,9 +248,9 @@ func (s Pages) deliveriesLive(w http.ResponseWriter, r *http.Request, q *shell.R
 		name = "ops/" + name
 	}
 	return s.Stream(w, r, q, name, func(ctx context.Context) (string, error) {
-		n, err := s.Ledger.NewSince(ctx, search, newest)
-		if n >= ledger.MaxNew {
-			return strconv.Itoa(ledger.MaxNew) + "+", err
+		n, err := s.Reports.NewSince(ctx, search, newest)
+		if n >= reports.MaxNew {
+			return strconv.Itoa(reports.MaxNew) + "+", err
 		}
 		return strconv.Itoa(n), err
 	}, func(n string) string { return "event: new\ndata: " + n + "\n\n" })

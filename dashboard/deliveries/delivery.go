@@ -11,7 +11,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -19,7 +19,7 @@ import (
 
 // deliveryView is one delivery with all that is known of it.
 type deliveryView struct {
-	ledger.FoundDelivery
+	reports.FoundDelivery
 	State     shell.Pill
 	Sentence  string
 	Waiting   waitingNote
@@ -59,8 +59,8 @@ const maxHistory = 50
 
 // deliveryAt is the delivery of the path with its attempts, if who asks may see
 // it.
-func (s Pages) deliveryAt(r *http.Request, q *shell.Request) (d ledger.FoundDelivery, attempts []webhook.Attempt, err error) {
-	if d, err = s.Ledger.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id")); err == nil {
+func (s Pages) deliveryAt(r *http.Request, q *shell.Request) (d reports.FoundDelivery, attempts []webhook.Attempt, err error) {
+	if d, err = s.Reports.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id")); err == nil {
 		attempts, err = s.Ledger.Attempts(r.Context(), d.ID)
 	}
 	return d, attempts, err
@@ -91,7 +91,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	shell.Together(
 		func() {
 			v.Event = shell.Recall(ctx, s.Memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
-				e, all, err := s.Ledger.SeenEvent(ctx, q.Scope(), d.EventID)
+				e, all, err := s.Reports.SeenEvent(ctx, q.Scope(), d.EventID)
 				return seenEvent{e, all}, ignoreNotFound(err)
 			})
 		},
@@ -116,7 +116,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	return q.Render(w, r, "delivery", v)
 }
 
-func otherDeliveries(q *shell.Request, d ledger.FoundDelivery, all []delivery.Placed) (others []otherDelivery) {
+func otherDeliveries(q *shell.Request, d reports.FoundDelivery, all []delivery.Placed) (others []otherDelivery) {
 	for _, o := range all {
 		if o.ID == d.ID {
 			continue
@@ -137,8 +137,8 @@ func otherDeliveries(q *shell.Request, d ledger.FoundDelivery, all []delivery.Pl
 
 // diffWithLast compares the delivery's payload with the one of its type that
 // the endpoint's partner took last.
-func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d ledger.FoundDelivery) (PayloadDiff, error) {
-	page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{
+func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d reports.FoundDelivery) (PayloadDiff, error) {
+	page, err := s.Reports.SearchDeliveries(ctx, reports.DeliveryQuery{
 		Scope: q.Scope(), PartnerCode: d.PartnerCode, Types: []webhook.Type{d.Type}, States: []webhook.State{webhook.Delivered}, Limit: 5,
 	})
 	if err != nil {
@@ -148,11 +148,11 @@ func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d ledger.Foun
 		if last.EventID == d.EventID {
 			continue
 		}
-		mine, err := s.Ledger.EventIn(ctx, q.Scope(), d.EventID)
+		mine, err := s.Reports.EventIn(ctx, q.Scope(), d.EventID)
 		if err != nil {
 			return PayloadDiff{}, ignoreNotFound(err)
 		}
-		theirs, err := s.Ledger.EventIn(ctx, q.Scope(), last.EventID)
+		theirs, err := s.Reports.EventIn(ctx, q.Scope(), last.EventID)
 		if err != nil {
 			return PayloadDiff{}, ignoreNotFound(err)
 		}
@@ -205,7 +205,7 @@ func (s Pages) toDelivery(w http.ResponseWriter, r *http.Request, id, done strin
 // retryDelivery makes an unfinished delivery due now, or a new one of a
 // finished one's event, by the rules of the internal API.
 func (s Pages) retryDelivery(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	d, err := s.Ledger.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id"))
+	d, err := s.Reports.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (s Pages) retryDelivery(w http.ResponseWriter, r *http.Request, q *shell.Re
 
 // cancelDelivery ends an unfinished delivery, by the rules of the internal API.
 func (s Pages) cancelDelivery(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	d, err := s.Ledger.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id"))
+	d, err := s.Reports.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

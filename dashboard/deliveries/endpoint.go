@@ -46,7 +46,7 @@ func (s Pages) PanelOf(ctx context.Context, e webhook.Endpoint) (EndpointPanel, 
 	if len(attempts) > 0 {
 		p.Newest = attempts[0]
 	}
-	p.Certificate, err = s.Ledger.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID)
+	p.Certificate, err = s.Reports.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID)
 	return p, err
 }
 

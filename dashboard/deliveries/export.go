@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -29,7 +29,7 @@ func (s Pages) deliveriesExport(w http.ResponseWriter, r *http.Request, q *shell
 	if err != nil {
 		return webhook.Invalid("q", QueryProblem(q, err))
 	}
-	search.Scope, search.Limit = q.Scope(), ledger.SearchMaxLimit
+	search.Scope, search.Limit = q.Scope(), reports.SearchMaxLimit
 	ctx, cancel := context.WithTimeout(r.Context(), exportLimit)
 	defer cancel()
 	page, err := s.exportPart(ctx, search)
@@ -68,13 +68,13 @@ func (s Pages) deliveriesExport(w http.ResponseWriter, r *http.Request, q *shell
 	}
 }
 
-func (s Pages) exportPart(ctx context.Context, search ledger.DeliveryQuery) (ledger.DeliveryPage, error) {
+func (s Pages) exportPart(ctx context.Context, search reports.DeliveryQuery) (reports.DeliveryPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, exportPerAsk)
 	defer cancel()
-	return s.Ledger.SearchDeliveries(ctx, search)
+	return s.Reports.SearchDeliveries(ctx, search)
 }
 
-func exportRow(d ledger.FoundDelivery, now time.Time) []string {
+func exportRow(d reports.FoundDelivery, now time.Time) []string {
 	reason, until := d.WaitingFor(d.Window, now)
 	delay := ""
 	if first, ok := d.FirstDelay(); ok {

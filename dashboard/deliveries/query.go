@@ -11,7 +11,7 @@ import (
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -41,29 +41,29 @@ var shownStates = []webhook.State{webhook.Pending, webhook.Queued, webhook.Sendi
 var shownTriggers = []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerReplay, webhook.TriggerTest}
 
 // queryTerms reads the value of each key.
-var queryTerms = map[string]func(q *ledger.DeliveryQuery, value string, now time.Time) error{
-	"partner":  func(q *ledger.DeliveryQuery, v string, _ time.Time) error { q.PartnerCode = v; return nil },
-	"endpoint": func(q *ledger.DeliveryQuery, v string, _ time.Time) error { q.EndpointID = v; return nil },
-	"host":     func(q *ledger.DeliveryQuery, v string, _ time.Time) error { q.Host = strings.ToLower(v); return nil },
-	"ref":      func(q *ledger.DeliveryQuery, v string, _ time.Time) error { q.Reference = v; return nil },
+var queryTerms = map[string]func(q *reports.DeliveryQuery, value string, now time.Time) error{
+	"partner":  func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.PartnerCode = v; return nil },
+	"endpoint": func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.EndpointID = v; return nil },
+	"host":     func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.Host = strings.ToLower(v); return nil },
+	"ref":      func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.Reference = v; return nil },
 	"state":    readStates,
-	"type": func(q *ledger.DeliveryQuery, v string, _ time.Time) error {
+	"type": func(q *reports.DeliveryQuery, v string, _ time.Time) error {
 		return choices(&q.Types, webhook.Types, "type", v)
 	},
-	"class": func(q *ledger.DeliveryQuery, v string, _ time.Time) error {
+	"class": func(q *reports.DeliveryQuery, v string, _ time.Time) error {
 		return choices(&q.ErrorClasses, webhook.ErrorClasses, "class", v)
 	},
-	"trigger": func(q *ledger.DeliveryQuery, v string, _ time.Time) error {
+	"trigger": func(q *reports.DeliveryQuery, v string, _ time.Time) error {
 		return choices(&q.Triggers, shownTriggers, "trigger", v)
 	},
 	"code":     readCode,
 	"attempts": readAttempts,
 	"duration": readDuration,
 	"delay":    readDelay,
-	"since": func(q *ledger.DeliveryQuery, v string, now time.Time) error {
+	"since": func(q *reports.DeliveryQuery, v string, now time.Time) error {
 		return ReadMoment(&q.Since, "since", v, now)
 	},
-	"until": func(q *ledger.DeliveryQuery, v string, now time.Time) error {
+	"until": func(q *reports.DeliveryQuery, v string, now time.Time) error {
 		return ReadMoment(&q.Until, "until", v, now)
 	},
 }
@@ -77,7 +77,7 @@ const queryKeys = "partner, state, type, class, code, attempts, duration, delay,
 // several with commas between. Times are UTC. Nothing typed is what needs
 // attention. The scope is left to the caller; QueryProblem tells what an error
 // means.
-func parseQuery(typed string, now time.Time) (q ledger.DeliveryQuery, err error) {
+func parseQuery(typed string, now time.Time) (q reports.DeliveryQuery, err error) {
 	if len(typed) > maxQuery {
 		return q, wrongQuery(locale.Text("The search is too long: %d characters at most."), maxQuery)
 	}
@@ -117,7 +117,7 @@ func parseQuery(typed string, now time.Time) (q ledger.DeliveryQuery, err error)
 	return q, nil
 }
 
-func readStates(q *ledger.DeliveryQuery, value string, _ time.Time) error {
+func readStates(q *reports.DeliveryQuery, value string, _ time.Time) error {
 	switch strings.ToLower(value) {
 	case stateAttention:
 		q.NeedsAttention = true
@@ -142,7 +142,7 @@ func choices[T ~string](into *[]T, allowed []T, key, value string) error {
 	return nil
 }
 
-func readCode(q *ledger.DeliveryQuery, value string, _ time.Time) error {
+func readCode(q *reports.DeliveryQuery, value string, _ time.Time) error {
 	if len(value) == 3 && strings.EqualFold(value[1:], "xx") && '1' <= value[0] && value[0] <= '5' {
 		q.StatusClass = int(value[0] - '0')
 		return nil
@@ -183,7 +183,7 @@ func bounds[T int | time.Duration](value string, step T, read func(string) (T, b
 	return n, n, ok
 }
 
-func readAttempts(q *ledger.DeliveryQuery, value string, _ time.Time) (err error) {
+func readAttempts(q *reports.DeliveryQuery, value string, _ time.Time) (err error) {
 	low, high, ok := bounds(value, 1, func(s string) (int, bool) {
 		n, err := strconv.ParseUint(s, 10, 16)
 		return int(n), err == nil && n > 0
@@ -200,7 +200,7 @@ func spanOf(s string) (time.Duration, bool) {
 	return d, err == nil && d > 0 && d <= maxAgo
 }
 
-func readDuration(q *ledger.DeliveryQuery, value string, _ time.Time) error {
+func readDuration(q *reports.DeliveryQuery, value string, _ time.Time) error {
 	low, high, ok := bounds(value, time.Microsecond, spanOf)
 	if !ok || low == high {
 		return wrongQuery(locale.Text("duration: must be a range like >2s, <500ms or 1s..5s."))
@@ -209,7 +209,7 @@ func readDuration(q *ledger.DeliveryQuery, value string, _ time.Time) error {
 	return nil
 }
 
-func readDelay(q *ledger.DeliveryQuery, value string, _ time.Time) error {
+func readDelay(q *reports.DeliveryQuery, value string, _ time.Time) error {
 	low, high, ok := bounds(value, time.Microsecond, spanOf)
 	if !ok || high != 0 {
 		return wrongQuery(locale.Text("delay: must be a least time to the first attempt like >5s."))

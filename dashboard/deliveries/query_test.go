@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -15,7 +15,7 @@ var queryNow = time.Date(2026, 3, 9, 15, 30, 0, 0, time.UTC)
 
 func TestASearchReadsAsItIsTyped(t *testing.T) {
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
-	type q = ledger.DeliveryQuery
+	type q = reports.DeliveryQuery
 	for typed, want := range map[string]q{
 		"":                 {NeedsAttention: true},
 		"   ":              {NeedsAttention: true},

@@ -9,7 +9,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -83,7 +83,7 @@ func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f d
 	}
 	if search.NeedsAttention { // of which only what was given up has ended
 		search.NeedsAttention, search.States = false, []webhook.State{webhook.Exhausted}
-		if oldest := d.At.Add(-ledger.AttentionFor); search.Since.Before(oldest) {
+		if oldest := d.At.Add(-reports.AttentionFor); search.Since.Before(oldest) {
 			search.Since = oldest
 		}
 	}
@@ -103,7 +103,7 @@ func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f d
 }
 
 // plainFilter says a search as a filter, false if a filter cannot.
-func plainFilter(q ledger.DeliveryQuery) (f delivery.Filter, ok bool) {
+func plainFilter(q reports.DeliveryQuery) (f delivery.Filter, ok bool) {
 	f = delivery.Filter{PartnerCode: q.PartnerCode, EndpointID: q.EndpointID, StatusCode: q.StatusCode, Since: q.Since, Until: q.Until}
 	if len(q.States) > 1 || len(q.Types) > 1 || len(q.ErrorClasses) > 1 {
 		return f, false
@@ -122,10 +122,10 @@ func plainFilter(q ledger.DeliveryQuery) (f delivery.Filter, ok bool) {
 }
 
 // endedIDs are the deliveries that a search finds and that have ended.
-func (s Pages) endedIDs(ctx context.Context, search ledger.DeliveryQuery) (ids []string, err error) {
-	search.Limit = ledger.SearchMaxLimit
+func (s Pages) endedIDs(ctx context.Context, search reports.DeliveryQuery) (ids []string, err error) {
+	search.Limit = reports.SearchMaxLimit
 	for {
-		page, err := s.Ledger.SearchDeliveries(ctx, search)
+		page, err := s.Reports.SearchDeliveries(ctx, search)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -18,7 +18,7 @@ import (
 // signedView is what was signed and sent for a delivery, byte for byte, and
 // what came of it.
 type signedView struct {
-	ledger.FoundDelivery
+	reports.FoundDelivery
 	State    shell.Pill
 	Sentence string
 	Ended    bool
@@ -68,7 +68,7 @@ func (s Pages) signedPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		"created": q.T("The endpoint is saved, and a test event was sent to it."), "saved": q.T("The changes are saved, and a test event was sent."),
 		"test": q.T("The test event is sent."), "again": q.T(DoneBefore),
 	}[r.URL.Query().Get("done")]
-	e, _, err := s.Ledger.SeenEvent(r.Context(), q.Scope(), d.EventID)
+	e, _, err := s.Reports.SeenEvent(r.Context(), q.Scope(), d.EventID)
 	if v.Gone = webhook.KindOf(err) == webhook.KindNotFound && err != nil; err != nil && !v.Gone {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/locale"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -69,7 +69,7 @@ type waitingNote struct {
 	Until time.Time
 }
 
-func waitingOf(t Say, d ledger.FoundDelivery, now time.Time) waitingNote {
+func waitingOf(t Say, d reports.FoundDelivery, now time.Time) waitingNote {
 	reason, until := d.WaitingFor(d.Window, now)
 	if reason == "" {
 		return waitingNote{}
@@ -78,7 +78,7 @@ func waitingOf(t Say, d ledger.FoundDelivery, now time.Time) waitingNote {
 }
 
 // retriedWords tell what follows after somebody had a delivery tried at once.
-func retriedWords(t Say, d ledger.FoundDelivery, now time.Time) string {
+func retriedWords(t Say, d reports.FoundDelivery, now time.Time) string {
 	switch reason, _ := d.WaitingFor(d.Window, now); reason {
 	case webhook.WaitBreaker, webhook.WaitPaused, webhook.WaitDisabled, webhook.WaitNoEndpoint, webhook.WaitOrder:
 		return t(locale.Text("It is due now and goes out as soon as nothing holds it back: it waits for %s."), t(waitWords[reason]))
@@ -87,7 +87,7 @@ func retriedWords(t Say, d ledger.FoundDelivery, now time.Time) string {
 }
 
 // sentence tells in one line how a delivery stands.
-func sentence(t Say, d ledger.FoundDelivery, now time.Time) string {
+func sentence(t Say, d reports.FoundDelivery, now time.Time) string {
 	to := d.Host
 	if to == "" {
 		to = t(locale.Text("no endpoint yet"))

@@ -9,7 +9,7 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -17,7 +17,7 @@ import (
 type eventsView struct {
 	Fields  []shell.Field
 	Problem string // what is wrong with the filter
-	Events  shell.Fact[shell.Listed[ledger.SentEvent]]
+	Events  shell.Fact[shell.Listed[reports.SentEvent]]
 	Pager   shell.Pager
 }
 
@@ -30,7 +30,7 @@ func resultOf(r delivery.IngestResult) shell.Pill {
 
 func (s pages) eventsPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	typed := r.URL.Query()
-	search := ledger.EventQuery{Scope: q.Scope(), PartnerCode: typed.Get("partner"), Type: webhook.Type(typed.Get("type")),
+	search := reports.EventQuery{Scope: q.Scope(), PartnerCode: typed.Get("partner"), Type: webhook.Type(typed.Get("type")),
 		Reference: typed.Get("ref"), Cursor: typed.Get("cursor"), Limit: eventsPageSize}
 	if search.Type != "" && !search.Type.Known() {
 		return webhook.Invalid("type", "must be one of "+strings.Join(shell.Plain(webhook.Types), ", "))
@@ -55,8 +55,8 @@ func (s pages) eventsPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		v.Problem = deliveries.QueryProblem(q, err)
 		return q.RenderStatus(w, r, http.StatusBadRequest, "events", v)
 	}
-	v.Events = shell.RecallList(r.Context(), s.Memory, "events/"+typed.Encode(), func(ctx context.Context) ([]ledger.SentEvent, string, error) {
-		return s.Ledger.SentEvents(ctx, search)
+	v.Events = shell.RecallList(r.Context(), s.Memory, "events/"+typed.Encode(), func(ctx context.Context) ([]reports.SentEvent, string, error) {
+		return s.Reports.SentEvents(ctx, search)
 	})
 	v.Pager = shell.PagerOf(r.URL, v.Events.Value.Next)
 	return q.Render(w, r, "events", v)
@@ -81,7 +81,7 @@ type eventView struct {
 func (eventView) Shown(d delivery.Placed) shell.Pill { return shell.StateOf(d.Shown(d.Window)) }
 
 func (s pages) eventPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	e, made, err := s.Ledger.SeenEvent(r.Context(), q.Scope(), r.PathValue("id"))
+	e, made, err := s.Reports.SeenEvent(r.Context(), q.Scope(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 )
 
 // findView is what a text was found as.
@@ -17,7 +17,7 @@ type findView struct {
 
 // foundHit is a hit with where it leads; Href is empty if there is no page.
 type foundHit struct {
-	ledger.Hit
+	reports.Hit
 	Href string
 }
 
@@ -25,7 +25,7 @@ type foundHit struct {
 // at once.
 func (s pages) findPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	v := findView{Typed: strings.TrimSpace(r.URL.Query().Get("q"))}
-	hits, err := s.Ledger.Find(r.Context(), q.Scope(), strings.ToValidUTF8(v.Typed, ""))
+	hits, err := s.Reports.Find(r.Context(), q.Scope(), strings.ToValidUTF8(v.Typed, ""))
 	if err != nil {
 		return err
 	}
@@ -40,25 +40,25 @@ func (s pages) findPage(w http.ResponseWriter, r *http.Request, q *shell.Request
 }
 
 // hitAt is the page about a hit.
-func (s pages) hitAt(h ledger.Hit) string {
+func (s pages) hitAt(h reports.Hit) string {
 	id := url.PathEscape(h.ID)
 	search := func(key string) string { return s.Base + "/deliveries?" + url.Values{key: {h.ID}}.Encode() }
 	switch h.Kind {
-	case ledger.HitDelivery, ledger.HitAttempt:
+	case reports.HitDelivery, reports.HitAttempt:
 		return s.Base + "/deliveries/" + id
-	case ledger.HitEvent:
+	case reports.HitEvent:
 		return s.Base + "/events/" + id
-	case ledger.HitEndpoint:
+	case reports.HitEndpoint:
 		return search("endpoint")
-	case ledger.HitHost:
+	case reports.HitHost:
 		return search("host")
-	case ledger.HitReference:
+	case reports.HitReference:
 		return search("ref")
-	case ledger.HitPartner:
+	case reports.HitPartner:
 		return s.PageIf("/partners/", id)
-	case ledger.HitOrder:
+	case reports.HitOrder:
 		return s.PageIf("/orders/", id)
-	case ledger.HitReplay:
+	case reports.HitReplay:
 		return s.PageIf("/replays/", id)
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -23,12 +24,12 @@ type overviewView struct {
 	Ingest  stageView
 	Queue   stageView
 	Deliver stageView
-	Failing shell.Fact[[]ledger.FailingPartner]
+	Failing shell.Fact[[]reports.FailingPartner]
 	Workers shell.Fact[[]ledger.WorkerLease]
 	Changes shell.Fact[[]partners.AuditEntry]
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
-	Hours     shell.Fact[[]ledger.HourCount] // the last 24, oldest first
+	Hours     shell.Fact[[]reports.HourCount] // the last 24, oldest first
 	Chart     chart.Chart
 }
 
@@ -62,21 +63,21 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	}
 	var v overviewView
 	shell.Together(
-		func() { e.Situation = shell.Recall(ctx, s.Memory, "home/situation", s.Ledger.Situation) },
+		func() { e.Situation = shell.Recall(ctx, s.Memory, "home/situation", s.Reports.Situation) },
 		func() { e.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
-		func() { e.Partners = shell.Recall(ctx, s.Memory, "home/partners", s.Ledger.FailingPartners) },
+		func() { e.Partners = shell.Recall(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
 		func() { e.Conflicts = shell.Recall(ctx, s.Memory, "home/conflicts", s.Ledger.OpenConflicts) },
 		func() { e.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
 		func() { e.Rates = shell.Recall(ctx, s.Memory, "rates", s.Ledger.Rates) },
-		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Ledger.FailingHosts) },
+		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
-			v.Hours = shell.Recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]ledger.HourCount, error) {
-				return s.Ledger.Series(ctx, partners.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
+			v.Hours = shell.Recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.HourCount, error) {
+				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {
 			v.Changes = shell.Recall(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
-				return s.Ledger.RecentChanges(ctx, readChanges)
+				return s.Reports.RecentChanges(ctx, readChanges)
 			})
 		},
 	)
@@ -88,8 +89,8 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 
 // since is the figure of how long ago something was; nothing is a word for
 // that it never was.
-func since(label string, e evidence, of func(ledger.Situation) time.Time, nothing string) shell.Figure {
-	return shell.FigureOf(label, e.Situation, func(s ledger.Situation) string {
+func since(label string, e evidence, of func(reports.Situation) time.Time, nothing string) shell.Figure {
+	return shell.FigureOf(label, e.Situation, func(s reports.Situation) string {
 		if t := of(s); !t.IsZero() {
 			return e.ago(t)
 		}
@@ -100,54 +101,54 @@ func since(label string, e evidence, of func(ledger.Situation) time.Time, nothin
 func ingestStage(e evidence) stageView {
 	s := e.Situation.Value
 	return stageView{"Ingest", "inbox", []shell.Figure{
-		shell.FigureOf("Events, last minute", e.Situation, func(s ledger.Situation) string {
-			if s.EventsLastMinute >= ledger.MaxCounted {
-				return locale.Number(ledger.MaxCounted) + " +"
+		shell.FigureOf("Events, last minute", e.Situation, func(s reports.Situation) string {
+			if s.EventsLastMinute >= reports.MaxCounted {
+				return locale.Number(reports.MaxCounted) + " +"
 			}
 			return locale.Number(s.EventsLastMinute)
 		}).With("accepted", "/ops/events"),
-		since("Last event", e, ledger.Situation.NewestEvent, "none yet").With("ago", ""),
-		shell.FigureOf("Without endpoint", e.Situation, func(s ledger.Situation) string { return locale.Number(s.WaitingForEndpoint) }).
+		since("Last event", e, reports.Situation.NewestEvent, "none yet").With("ago", ""),
+		shell.FigureOf("Without endpoint", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingForEndpoint) }).
 			With("wait for one", "").Tinted("warn", s.WaitingForEndpoint > 0),
 	}}
 }
 
 func queueStage(e evidence) stageView {
 	s := e.Situation.Value
-	oldest := func(s ledger.Situation) time.Time {
+	oldest := func(s reports.Situation) time.Time {
 		if s.OldestDue.IsZero() || !s.OldestQueued.IsZero() && s.OldestQueued.Before(s.OldestDue) {
 			return s.OldestQueued
 		}
 		return s.OldestDue
 	}
 	return stageView{"Queue", "list", []shell.Figure{
-		shell.FigureOf("In flight", e.Situation, func(s ledger.Situation) string { return locale.Number(s.InFlight) }).With("queued or sending", ""),
-		shell.FigureOf("Waiting, first try", e.Situation, func(s ledger.Situation) string { return locale.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
+		shell.FigureOf("In flight", e.Situation, func(s reports.Situation) string { return locale.Number(s.InFlight) }).With("queued or sending", ""),
+		shell.FigureOf("Waiting, first try", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
 		since("Oldest that could go", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
 	}}
 }
 
-func deliveryStage(e evidence, hours shell.Fact[[]ledger.HourCount]) stageView {
+func deliveryStage(e evidence, hours shell.Fact[[]reports.HourCount]) stageView {
 	s := e.Situation.Value
-	hour := func(hours []ledger.HourCount) (h ledger.HourCount) {
+	hour := func(hours []reports.HourCount) (h reports.HourCount) {
 		if len(hours) > 0 {
 			h = hours[len(hours)-1]
 		}
 		return h
 	}
 	return stageView{"Delivery", "send", []shell.Figure{
-		shell.FigureOf("Delivered, this hour", hours, func(h []ledger.HourCount) string { return locale.Number(hour(h).Delivered) }).
+		shell.FigureOf("Delivered, this hour", hours, func(h []reports.HourCount) string { return locale.Number(hour(h).Delivered) }).
 			With("since "+e.Now.UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
-		shell.FigureOf("Attempts that succeed", hours, func(h []ledger.HourCount) string { return share(hour(h)) }).With("this hour", ""),
-		shell.FigureOf("Waiting, again", e.Situation, func(s ledger.Situation) string { return locale.Number(s.WaitingAgain) }).With("retries and replays", ""),
-		shell.FigureOf("Held", e.Situation, func(s ledger.Situation) string { return locale.Number(s.Held) }).
+		shell.FigureOf("Attempts that succeed", hours, func(h []reports.HourCount) string { return share(hour(h)) }).With("this hour", ""),
+		shell.FigureOf("Waiting, again", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingAgain) }).With("retries and replays", ""),
+		shell.FigureOf("Held", e.Situation, func(s reports.Situation) string { return locale.Number(s.Held) }).
 			With("paused or disabled", "/ops/deliveries?state=held").Tinted("warn", s.Held > 0),
 	}}
 }
 
 // share is how many attempts of an hour succeeded, in per cent; a word when
 // there were none.
-func share(h ledger.HourCount) string {
+func share(h reports.HourCount) string {
 	all := h.AttemptDelivered + h.AttemptFailed + h.AttemptUnknown
 	if all == 0 {
 		return "none yet"
@@ -159,7 +160,7 @@ func share(h ledger.HourCount) string {
 }
 
 // outcomeChart draws attempts by the hour.
-func outcomeChart(title string, hours []ledger.HourCount) chart.Chart {
+func outcomeChart(title string, hours []reports.HourCount) chart.Chart {
 	var bars []chart.HourBar
 	for _, h := range hours {
 		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
@@ -168,7 +169,7 @@ func outcomeChart(title string, hours []ledger.HourCount) chart.Chart {
 }
 
 // Breaker says in a word how a failing partner's breakers are.
-func (v overviewView) Breaker(p ledger.FailingPartner) shell.Pill {
+func (v overviewView) Breaker(p reports.FailingPartner) shell.Pill {
 	if p.Breakers == 0 {
 		return shell.Idle("closed")
 	}

@@ -12,7 +12,7 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -27,10 +27,10 @@ type partnerView struct {
 	State     shell.Pill
 	Span      lookBack
 	Spans     []lookBack
-	Funnel    shell.Fact[ledger.Funnel]
+	Funnel    shell.Fact[reports.Funnel]
 	Steps     []funnelStep
 	Figures   []shell.Figure
-	Hours     shell.Fact[[]ledger.HourCount]
+	Hours     shell.Fact[[]reports.HourCount]
 	Chart     chart.Chart
 	Endpoints shell.Fact[[]deliveries.EndpointPanel]
 	Secrets   shell.Fact[[]partners.Secret]
@@ -101,13 +101,13 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 			v.Partner = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })
 		},
 		func() {
-			v.Funnel = shell.Recall(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (ledger.Funnel, error) {
-				return s.Ledger.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
+			v.Funnel = shell.Recall(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (reports.Funnel, error) {
+				return s.Reports.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
 			})
 		},
 		func() {
-			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
-				return s.Ledger.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
+			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
+				return s.Reports.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
 			})
 		},
 		func() {
@@ -124,7 +124,7 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 		},
 		func() {
 			v.Changes = shell.Recall(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
-				return s.Ledger.PartnerChanges(ctx, scope, code, readChanges)
+				return s.Reports.PartnerChanges(ctx, scope, code, readChanges)
 			})
 		},
 	)
@@ -189,7 +189,7 @@ type funnelStep struct {
 }
 
 // funnelSteps are the steps of f; none while it is not known.
-func funnelSteps(code string, f shell.Fact[ledger.Funnel]) []funnelStep {
+func funnelSteps(code string, f shell.Fact[reports.Funnel]) []funnelStep {
 	if !f.Known {
 		return nil
 	}
@@ -221,9 +221,9 @@ func funnelSteps(code string, f shell.Fact[ledger.Funnel]) []funnelStep {
 	return steps
 }
 
-func latencyFigures(f shell.Fact[ledger.Funnel]) []shell.Figure {
-	of := func(label string, of func(ledger.Funnel) ledger.Percentiles, value func(ledger.Percentiles) time.Duration) shell.Figure {
-		return shell.FigureOf(label, f, func(f ledger.Funnel) string {
+func latencyFigures(f shell.Fact[reports.Funnel]) []shell.Figure {
+	of := func(label string, of func(reports.Funnel) reports.Percentiles, value func(reports.Percentiles) time.Duration) shell.Figure {
+		return shell.FigureOf(label, f, func(f reports.Funnel) string {
 			p := of(f)
 			if p.N == 0 {
 				return "none yet"
@@ -231,13 +231,13 @@ func latencyFigures(f shell.Fact[ledger.Funnel]) []shell.Figure {
 			return locale.Duration(value(p))
 		})
 	}
-	first := func(f ledger.Funnel) ledger.Percentiles { return f.FirstDelay }
-	took := func(f ledger.Funnel) ledger.Percentiles { return f.Duration }
+	first := func(f reports.Funnel) reports.Percentiles { return f.FirstDelay }
+	took := func(f reports.Funnel) reports.Percentiles { return f.Duration }
 	return []shell.Figure{
-		of("First attempt after, median", first, func(p ledger.Percentiles) time.Duration { return p.P50 }),
-		of("First attempt after, p99", first, func(p ledger.Percentiles) time.Duration { return p.P99 }),
-		of("Answer took, median", took, func(p ledger.Percentiles) time.Duration { return p.P50 }),
-		of("Answer took, p95", took, func(p ledger.Percentiles) time.Duration { return p.P95 }),
-		of("Answer took, p99", took, func(p ledger.Percentiles) time.Duration { return p.P99 }),
+		of("First attempt after, median", first, func(p reports.Percentiles) time.Duration { return p.P50 }),
+		of("First attempt after, p99", first, func(p reports.Percentiles) time.Duration { return p.P99 }),
+		of("Answer took, median", took, func(p reports.Percentiles) time.Duration { return p.P50 }),
+		of("Answer took, p95", took, func(p reports.Percentiles) time.Duration { return p.P95 }),
+		of("Answer took, p99", took, func(p reports.Percentiles) time.Duration { return p.P99 }),
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 )
 
 func TestFunnelStepsAddUpAndShareNothingOfNothing(t *testing.T) {
-	steps := funnelSteps("acme", known(ledger.Funnel{Accepted: 10, Filtered: 1, Matched: 18, FirstTry: 15, AfterRetry: 1, Retrying: 1, Exhausted: 1}))
+	steps := funnelSteps("acme", known(reports.Funnel{Accepted: 10, Filtered: 1, Matched: 18, FirstTry: 15, AfterRetry: 1, Retrying: 1, Exhausted: 1}))
 	var names []string
 	for _, st := range steps {
 		names = append(names, st.Name+" "+st.Count+" "+st.Share)
@@ -18,7 +18,7 @@ func TestFunnelStepsAddUpAndShareNothingOfNothing(t *testing.T) {
 	if got := strings.Join(names, "|"); got != want {
 		t.Errorf("%s", got)
 	}
-	if steps := funnelSteps("acme", shell.Fact[ledger.Funnel]{}); steps != nil {
+	if steps := funnelSteps("acme", shell.Fact[reports.Funnel]{}); steps != nil {
 		t.Errorf("unknown: %v", steps)
 	}
 }

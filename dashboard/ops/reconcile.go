@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -24,7 +24,7 @@ type reconcileView struct {
 
 // reconciledRow is one reference with what became of it in words.
 type reconciledRow struct {
-	ledger.Reconciled
+	reports.Reconciled
 	Why string
 }
 
@@ -35,14 +35,14 @@ func (r reconciledRow) Shown(i int) shell.Pill {
 }
 
 // whyWords say why there is no delivery to show.
-var whyWords = map[ledger.Why]string{
-	ledger.NeverReceived: "never received: no internal system sent it", ledger.WasRefused: "refused when it came",
-	ledger.WasFiltered: "filtered: no endpoint of the partner takes its type", ledger.NothingYet: "an order that has not changed yet",
-	ledger.OfOtherPartner: "of another partner", ledger.PastRetention: "past its retention",
+var whyWords = map[reports.Why]string{
+	reports.NeverReceived: "never received: no internal system sent it", reports.WasRefused: "refused when it came",
+	reports.WasFiltered: "filtered: no endpoint of the partner takes its type", reports.NothingYet: "an order that has not changed yet",
+	reports.OfOtherPartner: "of another partner", reports.PastRetention: "past its retention",
 }
 
 func (s pages) reconcilePage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	return q.Render(w, r, "reconcile", reconcileView{Max: ledger.MaxReferences})
+	return q.Render(w, r, "reconcile", reconcileView{Max: reports.MaxReferences})
 }
 
 // reconcile answers what became of the pasted references. It changes nothing.
@@ -50,12 +50,12 @@ func (s pages) reconcile(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if err := r.ParseForm(); err != nil {
 		return webhook.Invalid("references", "cannot be read")
 	}
-	v := reconcileView{Partner: strings.TrimSpace(r.PostForm.Get("partner")), Pasted: r.PostForm.Get("references"), Max: ledger.MaxReferences}
+	v := reconcileView{Partner: strings.TrimSpace(r.PostForm.Get("partner")), Pasted: r.PostForm.Get("references"), Max: reports.MaxReferences}
 	refs := strings.FieldsFunc(strings.ToValidUTF8(v.Pasted, ""), func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
-	answers, err := s.Ledger.Reconcile(r.Context(), q.Scope(), v.Partner, refs, s.Retention)
+	answers, err := s.Reports.Reconcile(r.Context(), q.Scope(), v.Partner, refs, s.Retention)
 	var wrong *webhook.Error
 	if errors.As(err, &wrong) && wrong.Kind == webhook.KindInvalid {
-		v.Problem = "At most " + strconv.Itoa(ledger.MaxReferences) + " references at once: paste fewer."
+		v.Problem = "At most " + strconv.Itoa(reports.MaxReferences) + " references at once: paste fewer."
 		return q.RenderStatus(w, r, http.StatusBadRequest, "reconcile", v)
 	}
 	if err != nil {

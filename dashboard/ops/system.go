@@ -46,7 +46,7 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		func() { v.Queue = shell.Recall(ctx, s.Memory, "system/queue", s.Queue.Depths) },
 		func() { v.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
 		func() { v.Breakers = shell.Recall(ctx, s.Memory, "system/breakers", s.Ledger.PartnerWindows) },
-		func() { lag = shell.Recall(ctx, s.Memory, "system/lag", s.Ledger.RollupLag) },
+		func() { lag = shell.Recall(ctx, s.Memory, "system/lag", s.Reports.RollupLag) },
 		func() { skew = shell.Recall(ctx, s.Memory, "system/skew", s.Database.ClockSkew) },
 	)
 	for _, windows := range v.Breakers.Value {

@@ -8,6 +8,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/web"
 )
@@ -16,10 +17,10 @@ import (
 // not known: what was true a minute ago says nothing about now.
 type evidence struct {
 	Now       time.Time
-	Situation shell.Fact[ledger.Situation]
+	Situation shell.Fact[reports.Situation]
 	Workers   shell.Fact[[]ledger.WorkerLease]
-	Partners  shell.Fact[[]ledger.FailingPartner]
-	Hosts     shell.Fact[[]ledger.FailingHost]
+	Partners  shell.Fact[[]reports.FailingPartner]
+	Hosts     shell.Fact[[]reports.FailingHost]
 	Conflicts shell.Fact[[]orders.Conflict]
 	Stores    shell.Fact[[]web.Finding]
 	Rates     shell.Fact[[]orders.Rate]

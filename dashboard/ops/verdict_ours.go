@@ -7,6 +7,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -143,18 +144,18 @@ func checkInternal(e evidence) check {
 	}
 	n := e.Situation.Value.InternalErrors
 	if n == 0 {
-		c.Says = "none in " + locale.Duration(ledger.InternalWithin)
+		c.Says = "none in " + locale.Duration(reports.InternalWithin)
 		return c
 	}
 	many := count(n, "delivery")
 	if n > 1 {
 		many = locale.Number(n) + " deliveries"
 	}
-	if n >= ledger.MaxCounted {
+	if n >= reports.MaxCounted {
 		many = "at least " + many
 	}
-	c.Found, c.Says = hit, many+" in "+locale.Duration(ledger.InternalWithin)
-	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(ledger.InternalWithin)),
+	c.Found, c.Says = hit, many+" in "+locale.Duration(reports.InternalWithin)
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(reports.InternalWithin)),
 		Next: "They are tried again by themselves. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"}
 	return c
 }
@@ -204,7 +205,7 @@ func checkSource(e evidence) check {
 	}
 	silent := e.Now.Sub(last)
 	c.Says = "the last event came " + e.ago(last) + " ago"
-	if silent <= ledger.QuietAfter {
+	if silent <= reports.QuietAfter {
 		return c
 	}
 	if usual < silenceFrom {
@@ -216,7 +217,7 @@ func checkSource(e evidence) check {
 		return c
 	}
 	often := "one every " + locale.Duration(gap)
-	if usual >= ledger.MaxCounted {
+	if usual >= reports.MaxCounted {
 		often += " or sooner"
 	}
 	c.Found = hit

@@ -10,6 +10,7 @@ import (
 
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -26,12 +27,12 @@ func known[T any](v T) shell.Fact[T] {
 func allWell() evidence {
 	return evidence{
 		Now: noon,
-		Situation: known(ledger.Situation{AsOf: noon, Workers: 2, Endpoints: 12, Partners: 10, Hosts: 9, EventsLastMinute: 40,
+		Situation: known(reports.Situation{AsOf: noon, Workers: 2, Endpoints: 12, Partners: 10, Hosts: 9, EventsLastMinute: 40,
 			LastEvents: map[webhook.Type]time.Time{webhook.TopupCard: noon.Add(-time.Second)}, LastDelivered: noon.Add(-time.Second)}),
 		Workers: known([]ledger.WorkerLease{{Host: "a/1", Alive: true, Canary: ledger.Canary{At: noon, Age: time.Second, RoundTrip: 14 * time.Millisecond}},
 			{Host: "b/2", Alive: true, Canary: ledger.Canary{At: noon, Age: 3 * time.Second, RoundTrip: 9 * time.Millisecond}}}),
-		Partners:  known([]ledger.FailingPartner(nil)),
-		Hosts:     known([]ledger.FailingHost(nil)),
+		Partners:  known([]reports.FailingPartner(nil)),
+		Hosts:     known([]reports.FailingHost(nil)),
 		Conflicts: known([]orders.Conflict(nil)),
 		Stores:    known([]web.Finding{{Name: "queue"}, {Name: "ledger"}, {Name: "process"}}),
 		Rates:     known([]orders.Rate{{Crypto: "USDT", WalletAddress: "T1", UpdatedAt: noon.Add(-time.Minute)}}),
@@ -48,7 +49,7 @@ func silent(since time.Duration, eventsLastDay int) func(*evidence) {
 }
 
 func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
-	one := ledger.FailingPartner{PartnerCode: "acme", FailingSince: noon.Add(-10 * time.Minute), LastSuccess: noon.Add(-11 * time.Minute), Endpoints: 1, Waiting: 48}
+	one := reports.FailingPartner{PartnerCode: "acme", FailingSince: noon.Add(-10 * time.Minute), LastSuccess: noon.Add(-11 * time.Minute), Endpoints: 1, Waiting: 48}
 	for _, tt := range []struct {
 		name   string
 		change func(e *evidence)
@@ -80,28 +81,28 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		{"a quote in what is not traded", func(e *evidence) { e.Quotes = failedQuotes{1, "CRYPTO_NOT_SUPPORTED", noon} }, sideNobody, "good", []string{"All is well"}, ""},
 		{"a quote that failed an hour ago", func(e *evidence) { e.Quotes = failedQuotes{1, "INTERNAL_ERROR", noon.Add(-time.Hour)} }, sideNobody, "good", []string{"All is well"}, ""},
 		{"an internal error", func(e *evidence) { e.Situation.Value.InternalErrors = 1 }, sideUs, "bad", []string{"1 delivery failed by a fault of the gateway"}, "Internal errors"},
-		{"very many", func(e *evidence) { e.Situation.Value.InternalErrors = ledger.MaxCounted }, sideUs, "bad", []string{"at least 10,000 deliveries"}, "Internal errors"},
+		{"very many", func(e *evidence) { e.Situation.Value.InternalErrors = reports.MaxCounted }, sideUs, "bad", []string{"at least 10,000 deliveries"}, "Internal errors"},
 		{"nobody fetches", func(e *evidence) { e.Situation.Value.OldestQueued = noon.Add(-2 * time.Minute) }, sideUs, "bad", []string{"queue is behind", "2 m", "no worker has taken it"}, "Backlog"},
 		{"nobody admits", func(e *evidence) { e.Situation.Value.OldestDue = noon.Add(-time.Hour) }, sideUs, "bad", []string{"1 h", "not admitted"}, "Backlog"},
 		{"nobody promotes", func(e *evidence) { e.Situation.Value.OldestWake = noon.Add(-time.Hour) }, sideUs, "bad", []string{"not looked at"}, "Backlog"},
 		{"a short queue", func(e *evidence) { e.Situation.Value.OldestQueued = noon.Add(-29 * time.Second) }, sideNobody, "good", nil, ""},
 		{"a silent source", silent(6*time.Minute, 8640), sideSource, "warn", []string{"no event has come in for 6 m", "one every 10 s is usual"}, "Source"},
-		{"a very busy one", silent(6*time.Minute, ledger.MaxCounted), sideSource, "warn", []string{"one every 8.6 s or sooner is usual"}, "Source"},
-		{"a pause of a busy source", silent(5*time.Minute, ledger.MaxCounted), sideNobody, "good", nil, ""},
+		{"a very busy one", silent(6*time.Minute, reports.MaxCounted), sideSource, "warn", []string{"one every 8.6 s or sooner is usual"}, "Source"},
+		{"a pause of a busy source", silent(5*time.Minute, reports.MaxCounted), sideNobody, "good", nil, ""},
 		{"a silent source of few", silent(2*time.Hour+time.Second, silenceFrom), sideSource, "warn", []string{"one every 6 m is usual"}, "Source"},
 		{"a pause of a source of few", silent(2*time.Hour, silenceFrom), sideNobody, "good", nil, ""},
 		{"a quiet source", silent(6*time.Hour, silenceFrom-1), sideNobody, "good", nil, ""},
 		{"most hosts fail", func(e *evidence) {
 			e.Situation.Value.HostsFailing = 5
-			e.Partners = known([]ledger.FailingPartner{one, {PartnerCode: "b"}, {PartnerCode: "c"}})
+			e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}, {PartnerCode: "c"}})
 		}, sideUs, "bad", []string{"Probably us: 5 of 9 hosts"}, "Way out"},
 		{"one host of many partners", func(e *evidence) {
-			e.Partners = known([]ledger.FailingPartner{one, {PartnerCode: "b"}})
-			e.Hosts = known([]ledger.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon.Add(-10 * time.Minute), Waiting: 3}})
+			e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}})
+			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon.Add(-10 * time.Minute), Waiting: 3}})
 		}, sideThem, "warn", []string{"the host hooks.example, which acme and b share, has failed for 10 m", "3 deliveries wait"}, "Shared hosts"},
-		{"one partner alone", func(e *evidence) { e.Partners = known([]ledger.FailingPartner{one}) }, sideThem, "warn",
+		{"one partner alone", func(e *evidence) { e.Partners = known([]reports.FailingPartner{one}) }, sideThem, "warn",
 			[]string{"only acme fails, for 10 m, last success 11 m ago; the other 9 are served", "48 deliveries wait"}, "Receivers"},
-		{"some partners", func(e *evidence) { e.Partners = known([]ledger.FailingPartner{one, {PartnerCode: "b"}}) }, sideThem, "warn",
+		{"some partners", func(e *evidence) { e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}}) }, sideThem, "warn",
 			[]string{"2 of 10 partners fail on hosts of their own, worst acme", "the other 8 are served"}, "Receivers"},
 		{"a slow receiver", func(e *evidence) { e.Situation.Value.OldestWithoutRoom = noon.Add(-4 * time.Minute) }, sideThem, "warn", []string{"waited 4 m for room"}, "Room at receivers"},
 		{"paused", func(e *evidence) { e.Situation.Value.Paused, e.Situation.Value.Held = 1, 7 }, sideSettings, "warn", []string{"7 deliveries are held", "1 endpoint paused"}, "Settings"},
@@ -146,7 +147,7 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 
 func TestAFaultOfOursIsNamedBeforeTheirs(t *testing.T) {
 	e := allWell()
-	e.Partners = known([]ledger.FailingPartner{{PartnerCode: "acme", FailingSince: noon}})
+	e.Partners = known([]reports.FailingPartner{{PartnerCode: "acme", FailingSince: noon}})
 	e.Situation.Value.InternalErrors = 3
 	if v := judge(e); v.Side != sideUs {
 		t.Errorf("%+v", v)

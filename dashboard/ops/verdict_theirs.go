@@ -7,7 +7,7 @@ import (
 
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 )
 
 // The bounds of the rules about receivers.
@@ -94,7 +94,7 @@ func waiting(n int64) string {
 	return locale.Number(n) + " deliveries wait and are tried again by themselves."
 }
 
-func lastSuccess(e evidence, p ledger.FailingPartner) string {
+func lastSuccess(e evidence, p reports.FailingPartner) string {
 	if p.LastSuccess.IsZero() {
 		return " and never succeeded"
 	}

@@ -308,7 +308,7 @@ func (s pages) awaitEnd(ctx context.Context, scope partners.Scope, id string) {
 	look := time.NewTicker(testLook)
 	defer look.Stop()
 	for {
-		if d, err := s.Ledger.SeenDelivery(ctx, scope, id); err == nil && d.State.Final() {
+		if d, err := s.Reports.SeenDelivery(ctx, scope, id); err == nil && d.State.Final() {
 			return
 		}
 		select {

@@ -9,7 +9,7 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -24,7 +24,7 @@ type portalView struct {
 	Figures   []shell.Figure
 	Endpoints shell.Fact[[]portalEndpoint]
 	Failures  shell.Fact[[]deliveries.Row]
-	Hours     shell.Fact[[]ledger.HourCount]
+	Hours     shell.Fact[[]reports.HourCount]
 	Chart     chart.Chart
 	Oldest    shell.Fact[time.Time]
 }
@@ -54,13 +54,13 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	shell.Together(
 		func() { v.Endpoints = s.partnerEndpoints(ctx, q) },
 		func() {
-			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]ledger.HourCount, error) {
-				return s.Ledger.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
+			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
+				return s.Reports.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {
 			v.Failures = shell.Recall(ctx, s.Memory, key+"failures/"+q.Locale, func(ctx context.Context) (rows []deliveries.Row, err error) {
-				page, err := s.Ledger.SearchDeliveries(ctx, ledger.DeliveryQuery{Scope: scope, NeedsAttention: true, Limit: homeFailures})
+				page, err := s.Reports.SearchDeliveries(ctx, reports.DeliveryQuery{Scope: scope, NeedsAttention: true, Limit: homeFailures})
 				for _, d := range page.Items {
 					rows = append(rows, deliveries.RowOf(q, d))
 				}
@@ -68,7 +68,7 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 			})
 		},
 		func() {
-			v.Oldest = shell.Recall(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Ledger.OldestWaiting(ctx, scope) })
+			v.Oldest = shell.Recall(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Reports.OldestWaiting(ctx, scope) })
 		},
 		func() {
 			v.StepsFact = shell.Recall(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
@@ -114,19 +114,19 @@ func (s pages) homeState(ctx context.Context, q *shell.Request) (h homeState, er
 	for _, e := range found {
 		h.Delivered = h.Delivered || !e.Window.Health.LastSuccess.IsZero()
 	}
-	any := func(query ledger.DeliveryQuery) bool {
+	any := func(query reports.DeliveryQuery) bool {
 		if err != nil {
 			return false
 		}
 		query.Scope, query.Limit = q.Scope(), 1
-		var page ledger.DeliveryPage
-		page, err = s.Ledger.SearchDeliveries(ctx, query)
+		var page reports.DeliveryPage
+		page, err = s.Reports.SearchDeliveries(ctx, query)
 		return len(page.Items) > 0
 	}
 	delivered := []webhook.State{webhook.Delivered}
-	h.Delivered = h.Delivered || any(ledger.DeliveryQuery{States: delivered, Triggers: []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerReplay}})
-	h.Answered = h.Delivered || any(ledger.DeliveryQuery{States: delivered})
-	h.Sent = h.Answered || any(ledger.DeliveryQuery{AttemptsMin: 1})
+	h.Delivered = h.Delivered || any(reports.DeliveryQuery{States: delivered, Triggers: []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManual, webhook.TriggerReplay}})
+	h.Answered = h.Delivered || any(reports.DeliveryQuery{States: delivered})
+	h.Sent = h.Answered || any(reports.DeliveryQuery{AttemptsMin: 1})
 	return h, err
 }
 
@@ -188,8 +188,8 @@ func homeHealth(q *shell.Request, endpoints shell.Fact[[]portalEndpoint]) shell.
 
 // homeFigures are the last 24 hours in numbers.
 func homeFigures(q *shell.Request, v portalView) []shell.Figure {
-	count := func(label string, of func(ledger.HourCount) int64) shell.Figure {
-		return shell.FigureOf(label, v.Hours, func(hours []ledger.HourCount) string {
+	count := func(label string, of func(reports.HourCount) int64) shell.Figure {
+		return shell.FigureOf(label, v.Hours, func(hours []reports.HourCount) string {
 			var n int64
 			for _, h := range hours {
 				n += of(h)
@@ -204,9 +204,9 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 		return n
 	}
 	return []shell.Figure{
-		count(q.T("Delivered"), func(h ledger.HourCount) int64 { return h.Delivered }).With("", deliveries.Path("/portal", "state:delivered")),
-		count(q.T("Given up"), func(h ledger.HourCount) int64 { return h.Exhausted }).With("", deliveries.Path("/portal", "state:exhausted")),
-		shell.FigureOf(q.T("Attempts that succeed"), v.Hours, func(hours []ledger.HourCount) string {
+		count(q.T("Delivered"), func(h reports.HourCount) int64 { return h.Delivered }).With("", deliveries.Path("/portal", "state:delivered")),
+		count(q.T("Given up"), func(h reports.HourCount) int64 { return h.Exhausted }).With("", deliveries.Path("/portal", "state:exhausted")),
+		shell.FigureOf(q.T("Attempts that succeed"), v.Hours, func(hours []reports.HourCount) string {
 			var good, all int64
 			for _, h := range hours {
 				good, all = good+h.AttemptDelivered, all+h.AttemptDelivered+h.AttemptFailed+h.AttemptUnknown
@@ -227,7 +227,7 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 }
 
 // outcomes draws the attempts of 24 hours.
-func outcomes(q *shell.Request, hours []ledger.HourCount) chart.Chart {
+func outcomes(q *shell.Request, hours []reports.HourCount) chart.Chart {
 	var bars []chart.HourBar
 	for _, h := range hours {
 		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})

@@ -134,7 +134,7 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 		if err := webhook.CheckID(signer.HeaderID, webhook.EventPrefix, id); err != nil {
 			return k, webhook.NotFound("event", id)
 		}
-		if k.event, k.placed, err = s.Ledger.SeenEvent(ctx, q.Scope(), id); err == nil && s.Composer != nil {
+		if k.event, k.placed, err = s.Reports.SeenEvent(ctx, q.Scope(), id); err == nil && s.Composer != nil {
 			k.body, err = s.Composer.Body(ctx, k.event)
 		}
 		return k, err

@@ -192,7 +192,7 @@ func (s *Surface) Stream(w http.ResponseWriter, r *http.Request, q *Request, nam
 // version changes with every fact that is counted of what the scope holds.
 func (s *Surface) version(ctx context.Context, scope partners.Scope) (string, error) {
 	now := time.Now()
-	hours, err := s.Ledger.Series(ctx, scope, "", now.Add(-time.Hour), now)
+	hours, err := s.Reports.Series(ctx, scope, "", now.Add(-time.Hour), now)
 	if err != nil || len(hours) == 0 {
 		return "", err
 	}

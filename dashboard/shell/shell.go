@@ -24,6 +24,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
@@ -36,6 +37,7 @@ type Options struct {
 	Database *database.DB
 	Ledger   *ledger.Ledger
 	Accounts *accounts.Accounts
+	Reports  *reports.Reports
 	Trail    *audit.Trail // who did what
 	Box      *signer.Box
 	Queue    *queue.Queue

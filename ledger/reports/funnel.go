@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -57,7 +58,7 @@ func percentiles(times []time.Duration) Percentiles {
 // PartnerFunnel follows what came for one partner from since until until, by
 // its newest FunnelSample events and deliveries. It is empty for a partner that
 // the scope does not hold.
-func (l *Ledger) PartnerFunnel(ctx context.Context, s partners.Scope, code string, since, until time.Time) (f Funnel, err error) {
+func (l *Reports) PartnerFunnel(ctx context.Context, s partners.Scope, code string, since, until time.Time) (f Funnel, err error) {
 	f = Funnel{AsOf: time.Now().UTC(), Since: since, Until: until}
 	events, err := l.funnelEvents(ctx, s, code, since, until)
 	if err != nil {
@@ -130,7 +131,7 @@ type funnelEvent struct {
 }
 
 // funnelEvents lists the partner's newest FunnelSample events, newest first.
-func (l *Ledger) funnelEvents(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
+func (l *Reports) funnelEvents(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelEvent, err error) {
 	t := new(database.Statement).Add("SELECT id, created_at, filtered FROM events WHERE partner_code = ? AND id < ? AND id >= ? AND NOT test",
 		code, webhook.TimeBound(webhook.EventPrefix, until), webhook.TimeBound(webhook.EventPrefix, since))
 	return database.Collect(ctx, l.db.Read, t.Within(s, "partner_code").Add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(e *funnelEvent) []any {
@@ -150,7 +151,7 @@ type funnelDelivery struct {
 
 // funnelDeliveries lists the partner's newest FunnelSample deliveries of every
 // trigger, newest first.
-func (l *Ledger) funnelDeliveries(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
+func (l *Reports) funnelDeliveries(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
 	t := new(database.Statement).Add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
 	found, err = database.Collect(ctx, l.db.Read, t.Within(s, "partner_code").Add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
@@ -165,12 +166,12 @@ const certificateAttempts = 20
 
 // CertificateEnds is when the certificate ends that an endpoint's receiver
 // showed last; zero if it showed none of late, or the scope does not hold it.
-func (l *Ledger) CertificateEnds(ctx context.Context, s partners.Scope, endpointID string) (at time.Time, err error) {
-	ids, err := newestOf(ctx, l.db, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
+func (l *Reports) CertificateEnds(ctx context.Context, s partners.Scope, endpointID string) (at time.Time, err error) {
+	ids, err := rows.NewestOf(ctx, l.db, s, endpointID, certificateAttempts) // named one by one, so that only their days are opened
 	if err == nil && len(ids) > 0 {
 		t := database.InList(new(database.Statement).Add("SELECT tls_not_after FROM attempts WHERE delivery_id IN "), ids)
 		err = t.Add(" AND tls_not_after > 0 ORDER BY started_at DESC LIMIT 1").
-			Query(ctx, l.db.Read, func(rows database.Row) error { return rows.Scan(database.Time(&at)) })
+			Query(ctx, l.db.Read, func(row database.Row) error { return row.Scan(database.Time(&at)) })
 	}
 	return at, err
 }
@@ -182,13 +183,13 @@ var configuration = []string{"partner.", "endpoint.", "secret."}
 // endpoints and of its secrets from the audit log, newest first. What the
 // gateway did itself, such as disabling an endpoint, is among them; tests are not.
 // A partner that the scope does not hold has none.
-func (l *Ledger) PartnerChanges(ctx context.Context, s partners.Scope, code string, limit int) ([]partners.AuditEntry, error) {
+func (l *Reports) PartnerChanges(ctx context.Context, s partners.Scope, code string, limit int) ([]partners.AuditEntry, error) {
 	return l.changes(ctx, auditOf(configuration).Add(" AND partner_code = ?", code).Within(s, "partner_code"), limit)
 }
 
 // RecentChanges lists the newest changes of any partner's configuration, of
 // rates and of settings, and what was done to replays.
-func (l *Ledger) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
+func (l *Reports) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
 	return l.changes(ctx, auditOf(append([]string{"rate.", "settings.", "replay."}, configuration...)), limit)
 }
 
@@ -201,7 +202,7 @@ func auditOf(groups []string) *database.Statement {
 	return t.Add(")")
 }
 
-func (l *Ledger) changes(ctx context.Context, t *database.Statement, limit int) ([]partners.AuditEntry, error) {
+func (l *Reports) changes(ctx context.Context, t *database.Statement, limit int) ([]partners.AuditEntry, error) {
 	found, err := audit.Read(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit))
 	return found, err
 }

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -93,7 +94,7 @@ type DeliveryPage struct {
 // indexes and a bounded number of rows however many deliveries there are. It
 // counts no totals. Delivery.WaitingFor and Shown of a row tell what it waits
 // for and how its state reads.
-func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page DeliveryPage, err error) {
+func (l *Reports) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page DeliveryPage, err error) {
 	switch {
 	case q.Limit <= 0:
 		q.Limit = SearchDefaultLimit
@@ -122,7 +123,7 @@ func (l *Ledger) SearchDeliveries(ctx context.Context, q DeliveryQuery) (page De
 
 // along reads a page's rows of one path, and returns the oldest delivery that
 // it looked at, empty if it looked at all. Most pages are full by what is near.
-func (l *Ledger) along(ctx context.Context, q DeliveryQuery, p path) (found []FoundDelivery, bound string, at time.Time, err error) {
+func (l *Reports) along(ctx context.Context, q DeliveryQuery, p path) (found []FoundDelivery, bound string, at time.Time, err error) {
 	if !p.point {
 		near := p
 		near.from = l.db.Near(webhook.DeliveryPrefix, database.Below(q.Cursor, q.Until, webhook.DeliveryPrefix), p.from)
@@ -158,7 +159,7 @@ func (page *DeliveryPage) cut(limit int, bound string) {
 
 // NewSince counts the deliveries that q finds and that are newer than newest,
 // the first row of a page, up to MaxNew.
-func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (n int, err error) {
+func (l *Reports) NewSince(ctx context.Context, q DeliveryQuery, newest string) (n int, err error) {
 	q.Cursor, q.Until = "", database.Soon(q.Until)
 	paths, err := l.paths(ctx, &q, time.Now())
 	if err != nil {
@@ -170,7 +171,7 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 			return 0, err
 		}
 		var found int
-		t := p.where(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"+placedFrom), q)
+		t := p.where(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"+rows.PlacedFrom), q)
 		t.Add(" AND d.id > ? AND d.id >= ?", newest, from)
 		q.rest(t, p)
 		t.Add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
@@ -183,25 +184,25 @@ func (l *Ledger) NewSince(ctx context.Context, q DeliveryQuery, newest string) (
 }
 
 // follow reads the rows of one path from an id on.
-func (l *Ledger) follow(ctx context.Context, q DeliveryQuery, p path, from string) (found []FoundDelivery, err error) {
+func (l *Reports) follow(ctx context.Context, q DeliveryQuery, p path, from string) (found []FoundDelivery, err error) {
 	t := &database.Statement{}
 	t.Arg(false) // placedColumns names it $1
-	t.Add("SELECT " + placedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
-		placedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
+	t.Add("SELECT " + rows.PlacedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
+		rows.PlacedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
 	p.where(t, q)
 	if from != "" {
 		t.Add(" AND d.id >= ?", from)
 	}
 	q.rest(t, p)
 	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
-		return append(placedFields(&d.Placed), &d.URL, &d.Host, database.Time(&d.FirstAt), database.Time(&d.LastAt), database.Duration(&d.LastDuration))
+		return append(rows.PlacedFields(&d.Placed), &d.URL, &d.Host, database.Time(&d.FirstAt), database.Time(&d.LastAt), database.Duration(&d.LastDuration))
 	})
 	return found, err
 }
 
 // bound returns the oldest delivery that a page may look at on its way along
 // p if it looks at so many rows, empty if it may look at all of them.
-func (l *Ledger) bound(ctx context.Context, q DeliveryQuery, p path, above string, rows int) (id string, at time.Time, err error) {
+func (l *Reports) bound(ctx context.Context, q DeliveryQuery, p path, above string, rows int) (id string, at time.Time, err error) {
 	if q.rest(new(database.Statement), p) {
 		t := p.where(new(database.Statement).Add("SELECT d.id, d.created_at FROM deliveries d"), q)
 		if above != "" {

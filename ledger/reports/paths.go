@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -21,10 +22,6 @@ type path struct {
 	state []webhook.State           // looked at row by row; empty: any
 }
 
-// failedDelivery is the condition of the indexes of deliveries that ended
-// without success.
-const failedDelivery = "d.finished_at > 0 AND d.last_outcome <> 'delivered'"
-
 // unhappy are all states but Delivered.
 var unhappy = []webhook.State{webhook.Pending, webhook.Held, webhook.Queued, webhook.Sending, webhook.Exhausted, webhook.Cancelled}
 
@@ -33,7 +30,7 @@ const pathEndpoints = 20
 
 // paths chooses how to search for q: by what it is about, by state, by
 // endpoint, or by partner and time alone. It fills in what q implies.
-func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]path, error) {
+func (l *Reports) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]path, error) {
 	var endpoints []string
 	if q.Host != "" || q.EndpointID != "" {
 		var err error
@@ -72,15 +69,15 @@ func (l *Ledger) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([]
 
 // searchedEndpoints returns the endpoints that q names. If they are all of one
 // partner, q is narrowed to it.
-func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids []string, err error) {
+func (l *Reports) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids []string, err error) {
 	t := new(database.Statement).Add("SELECT id, partner_code FROM endpoints WHERE id <> ''").Within(q.Scope, "partner_code")
 	t.Equal("id", q.EndpointID)
 	t.Equal("host", strings.ToLower(q.Host))
 	t.Equal("partner_code", q.PartnerCode)
 	codes := map[string]bool{}
-	err = t.Add(" ORDER BY id LIMIT ?", database.MaxRows).Query(ctx, l.db.Read, func(rows database.Row) error {
+	err = t.Add(" ORDER BY id LIMIT ?", database.MaxRows).Query(ctx, l.db.Read, func(row database.Row) error {
 		var id, code string
-		err := rows.Scan(&id, &code)
+		err := row.Scan(&id, &code)
 		ids, codes[code] = append(ids, id), true
 		return err
 	})
@@ -92,17 +89,17 @@ func (l *Ledger) searchedEndpoints(ctx context.Context, q *DeliveryQuery) (ids [
 }
 
 func pathsByState(states []webhook.State, rest path, open string) (paths []path) {
-	for _, index := range stateIndexes {
+	for _, index := range rows.StateIndexes {
 		p := rest
-		p.state = slices.DeleteFunc(slices.Clone(index.states), func(s webhook.State) bool { return !slices.Contains(states, s) })
+		p.state = slices.DeleteFunc(slices.Clone(index.States), func(s webhook.State) bool { return !slices.Contains(states, s) })
 		if len(p.state) == 0 {
 			continue
 		}
-		if len(p.state) == len(index.states) {
+		if len(p.state) == len(index.States) {
 			p.state = nil
 		}
-		p.along, p.all = func(t *database.Statement) { t.Add(" AND " + index.where) }, index.all
-		if index.open {
+		p.along, p.all = func(t *database.Statement) { t.Add(" AND " + index.Where) }, index.All
+		if index.Open {
 			p.from = open
 		}
 		paths = append(paths, p)
@@ -122,10 +119,10 @@ func attention(rest path, open string, now time.Time) []path {
 	}
 	long := now.Add(-AttentionAfter)
 	return []path{
-		{from: open, along: func(t *database.Statement) { t.Add(" AND d.due_at IS NOT NULL") }, all: allWaiting,
-			also: and(" AND (d.last_outcome <> '' OR "+closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
+		{from: open, along: func(t *database.Statement) { t.Add(" AND d.due_at IS NOT NULL") }, all: rows.AllWaiting,
+			also: and(" AND (d.last_outcome <> '' OR "+rows.Closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
 		{from: open, along: func(t *database.Statement) { t.Add(" AND d.queued_at > 0 AND d.queued_at < ?", database.Micros(long)) }, also: rest.also},
-		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *database.Statement) { t.Add(" AND " + failedDelivery) }, all: allFailed,
+		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *database.Statement) { t.Add(" AND " + rows.FailedDelivery) }, all: rows.AllFailed,
 			also: and(" AND d.state = 'exhausted'")},
 	}
 }
@@ -134,7 +131,7 @@ func attention(rest path, open string, now time.Time) []path {
 const maxReferenced = 500
 
 // pathsByReference are the paths of deliveries of events about q.Reference.
-func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest path) ([]path, error) {
+func (l *Reports) pathsByReference(ctx context.Context, q *DeliveryQuery, rest path) ([]path, error) {
 	by := func(condition string, values ...any) path {
 		p := rest
 		p.point, p.along = true, func(t *database.Statement) { t.Add(condition, values...) }
@@ -148,7 +145,7 @@ func (l *Ledger) pathsByReference(ctx context.Context, q *DeliveryQuery, rest pa
 	case strings.HasPrefix(reference, webhook.OrderPrefix):
 		var code, external string
 		err := new(database.Statement).Add("SELECT partner_code, external_order_id FROM orders WHERE id = ?", reference).Within(q.Scope, "partner_code").
-			Query(ctx, l.db.Read, func(rows database.Row) error { return rows.Scan(&code, &external) })
+			Query(ctx, l.db.Read, func(row database.Row) error { return row.Scan(&code, &external) })
 		if err != nil {
 			return nil, fmt.Errorf("find the order: %w", err)
 		}
@@ -192,7 +189,7 @@ func (q DeliveryQuery) rest(t *database.Statement, p path) bool {
 	if p.also != nil {
 		p.also(t)
 	}
-	shown(t, p.state)
+	rows.Shown(t, p.state)
 	among(t, "d.webhook_type", q.Types)
 	among(t, "d.last_class", q.ErrorClasses)
 	among(t, "d.trigger", q.Triggers)

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -22,7 +23,7 @@ type HourCount struct {
 // not know.
 func (c *HourCount) count(fact string) *int64 {
 	switch fact {
-	case factCreated:
+	case rows.FactCreated:
 		return &c.Created
 	case string(webhook.Delivered):
 		return &c.Delivered
@@ -30,11 +31,11 @@ func (c *HourCount) count(fact string) *int64 {
 		return &c.Exhausted
 	case string(webhook.Cancelled):
 		return &c.Cancelled
-	case factAttempt + string(webhook.OutcomeDelivered):
+	case rows.FactAttempt + string(webhook.OutcomeDelivered):
 		return &c.AttemptDelivered
-	case factAttempt + string(webhook.OutcomeFailed):
+	case rows.FactAttempt + string(webhook.OutcomeFailed):
 		return &c.AttemptFailed
-	case factAttempt + string(webhook.OutcomeUnknown):
+	case rows.FactAttempt + string(webhook.OutcomeUnknown):
 		return &c.AttemptUnknown
 	}
 	return nil
@@ -50,7 +51,7 @@ const maxSeriesHours = 366 * 24
 // transaction as the deliveries: the counts are exact at the moment of the
 // call, and zeros for a partner that the scope does not hold. More than a year
 // is an Invalid error.
-func (l *Ledger) Series(ctx context.Context, s partners.Scope, partnerCode string, since, until time.Time) ([]HourCount, error) {
+func (l *Reports) Series(ctx context.Context, s partners.Scope, partnerCode string, since, until time.Time) ([]HourCount, error) {
 	from, to := database.Micros(since)/database.HourMicros, (database.Micros(until)-1)/database.HourMicros
 	if to < from {
 		return nil, nil
@@ -69,10 +70,10 @@ func (l *Ledger) Series(ctx context.Context, s partners.Scope, partnerCode strin
 		t.Add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).Within(s, "partner_code")
 		t.Equal("partner_code", partnerCode)
 	}
-	err := t.Add(" GROUP BY hour, fact").Query(ctx, l.db.Read, func(rows database.Row) error {
+	err := t.Add(" GROUP BY hour, fact").Query(ctx, l.db.Read, func(row database.Row) error {
 		var hour, n int64
 		var name string
-		if err := rows.Scan(&hour, &name, &n); err != nil {
+		if err := row.Scan(&hour, &name, &n); err != nil {
 			return err
 		}
 		if field := hours[hour-from].count(name); field != nil {
@@ -89,7 +90,7 @@ func (l *Ledger) Series(ctx context.Context, s partners.Scope, partnerCode strin
 // RollupLag is how far the rollups are behind the deliveries: the newest
 // delivery's creation less the end of the newest hour counted, never negative.
 // Both are written in one transaction, so anything but 0 is a fault.
-func (l *Ledger) RollupLag(ctx context.Context) (time.Duration, error) {
+func (l *Reports) RollupLag(ctx context.Context) (time.Duration, error) {
 	var newest time.Time
 	var hour int64
 	if err := l.db.Read.QueryRowContext(ctx, "SELECT COALESCE(MAX(hour), -1) FROM rollups_all").Scan(&hour); err != nil {

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -45,7 +46,7 @@ type SentEvent struct {
 // SentEvents lists what internal systems sent, newest first, and the cursor of
 // the next page. Duplicates and refusals are kept as far as possible only, see
 // delivery.Refusal.
-func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEvent, next string, err error) {
+func (l *Reports) SentEvents(ctx context.Context, q EventQuery) (found []SentEvent, next string, err error) {
 	if q.Limit <= 0 {
 		q.Limit = SearchDefaultLimit
 	}
@@ -58,10 +59,10 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 		t := q.narrow(new(database.Statement).Add("SELECT id, event_id, partner_code, webhook_type, reference, result, reason, at FROM refusals"), webhook.RefusalPrefix)
 		t.Equal("reference", q.Reference)
 		among(t, "result", q.Results)
-		err = t.Add(" ORDER BY id DESC LIMIT ?", q.Limit+1).Query(ctx, l.db.Read, func(rows database.Row) error {
+		err = t.Add(" ORDER BY id DESC LIMIT ?", q.Limit+1).Query(ctx, l.db.Read, func(row database.Row) error {
 			var e SentEvent
 			var id string
-			err := rows.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, database.Time(&e.At))
+			err := row.Scan(&id, &e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Result, &e.Reason, database.Time(&e.At))
 			e.place = strings.TrimPrefix(id, webhook.RefusalPrefix)
 			found = append(found, e)
 			return err
@@ -76,14 +77,14 @@ func (l *Ledger) SentEvents(ctx context.Context, q EventQuery) (found []SentEven
 }
 
 // acceptedEvents reads a page of those that were stored.
-func (l *Ledger) acceptedEvents(ctx context.Context, q EventQuery) (found []SentEvent, err error) {
+func (l *Reports) acceptedEvents(ctx context.Context, q EventQuery) (found []SentEvent, err error) {
 	err = l.db.NearFirst(webhook.EventPrefix, q.below(webhook.EventPrefix), func(from string) (enough bool, err error) {
 		found = nil
 		t := q.narrow(new(database.Statement).Add("SELECT id, partner_code, webhook_type, object_id, status, filtered, unexpected, test, created_at FROM events"), webhook.EventPrefix)
 		t.Equal("object_id", q.Reference)
-		err = t.Add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).Query(ctx, l.db.Read, func(rows database.Row) error {
+		err = t.Add(" AND id >= ? ORDER BY id DESC LIMIT ?", from, q.Limit+1).Query(ctx, l.db.Read, func(row database.Row) error {
 			e := SentEvent{Result: delivery.Accepted}
-			err := rows.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, database.Time(&e.At))
+			err := row.Scan(&e.EventID, &e.PartnerCode, &e.Type, &e.Reference, &e.Status, &e.Filtered, &e.Unexpected, &e.Test, database.Time(&e.At))
 			e.place = strings.TrimPrefix(e.EventID, webhook.EventPrefix)
 			found = append(found, e)
 			return err
@@ -114,18 +115,18 @@ func (q EventQuery) narrow(t *database.Statement, prefix string) *database.State
 
 // SeenEvent returns one event of the scope with its deliveries, oldest first;
 // NotFound also for an event that the scope does not hold.
-func (l *Ledger) SeenEvent(ctx context.Context, s partners.Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
+func (l *Reports) SeenEvent(ctx context.Context, s partners.Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
 	if e, err = l.EventIn(ctx, s, id); err == nil {
-		deliveries, err = deliveriesOf(ctx, l.db, id)
+		deliveries, err = rows.DeliveriesOf(ctx, l.db, id)
 	}
 	return e, deliveries, err
 }
 
 // EventIn returns one event of the scope; NotFound also for an event that the
 // scope does not hold.
-func (l *Ledger) EventIn(ctx context.Context, s partners.Scope, id string) (e webhook.Event, err error) {
-	err = new(database.Statement).Add("SELECT "+eventColumns+" FROM events WHERE id = ?", id).Within(s, "partner_code").
-		Query(ctx, l.db.Read, func(rows database.Row) error { return rows.Scan(eventFields(&e)...) })
+func (l *Reports) EventIn(ctx context.Context, s partners.Scope, id string) (e webhook.Event, err error) {
+	err = new(database.Statement).Add("SELECT "+rows.EventColumns+" FROM events WHERE id = ?", id).Within(s, "partner_code").
+		Query(ctx, l.db.Read, func(row database.Row) error { return row.Scan(rows.EventFields(&e)...) })
 	if err == nil && e.ID == "" {
 		err = webhook.NotFound("event", id)
 	}
@@ -134,7 +135,7 @@ func (l *Ledger) EventIn(ctx context.Context, s partners.Scope, id string) (e we
 
 // SeenDelivery returns one delivery of the scope with its endpoint's URL;
 // NotFound also for a delivery that the scope does not hold.
-func (l *Ledger) SeenDelivery(ctx context.Context, s partners.Scope, id string) (FoundDelivery, error) {
+func (l *Reports) SeenDelivery(ctx context.Context, s partners.Scope, id string) (FoundDelivery, error) {
 	q := DeliveryQuery{Scope: s, Limit: 1}
 	found, err := l.follow(ctx, q, path{along: func(t *database.Statement) { t.Add(" AND d.id = ?", id) }}, "")
 	if err == nil && len(found) == 0 {

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -77,7 +77,7 @@ var finders = []finder{
 // (or URL) or partner, each by an index, and answers up to MaxHits hits of the
 // scope. A text that ends with * finds the partners whose code begins with it.
 // Of what several hits tell only the newest is left.
-func (l *Ledger) Find(ctx context.Context, s partners.Scope, what string) (hits []Hit, err error) {
+func (l *Reports) Find(ctx context.Context, s partners.Scope, what string) (hits []Hit, err error) {
 	what = database.Text(strings.TrimSpace(what))
 	if what == "" || len(what) > maxFindText {
 		return nil, nil
@@ -113,10 +113,10 @@ func idPrefix(what string) string {
 }
 
 // hits adds what t finds to hits, each thing of a partner once.
-func (l *Ledger) hits(ctx context.Context, kind HitKind, t *database.Statement, hits []Hit) ([]Hit, error) {
-	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
+func (l *Reports) hits(ctx context.Context, kind HitKind, t *database.Statement, hits []Hit) ([]Hit, error) {
+	err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 		h := Hit{Kind: kind}
-		if err := rows.Scan(&h.ID, &h.PartnerCode, &h.Label, database.Time(&h.At)); err != nil {
+		if err := row.Scan(&h.ID, &h.PartnerCode, &h.Label, database.Time(&h.At)); err != nil {
 			return err
 		}
 		for _, have := range hits {

@@ -1,16 +1,16 @@
-package ledger
+package rows
 
 import (
 	"ledgerhook/ledger/database"
 	"ledgerhook/webhook"
 )
 
-// eventColumns are what eventFields reads.
-const eventColumns = `id, partner_code, webhook_type, object_id, subject, status, data, key_id, signatures, unexpected,
+// EventColumns are what eventFields reads.
+const EventColumns = `id, partner_code, webhook_type, object_id, subject, status, data, key_id, signatures, unexpected,
 	filtered, test, created_at, trace`
 
-// eventFields are the columns of an event.
-func eventFields(e *webhook.Event) []any {
+// EventFields are the columns of an event.
+func EventFields(e *webhook.Event) []any {
 	return []any{&e.ID, &e.PartnerCode, &e.Type, &e.ObjectID, &e.Subject, &e.Status, &e.Data, &e.KeyID,
 		database.List(&e.Signatures), &e.Unexpected, &e.Filtered, &e.Test, database.Time(&e.CreatedAt), &e.Trace}
 }

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -52,19 +53,19 @@ type failingEndpoint struct {
 }
 
 // failing lists the open endpoints that fail for FailingAfter or longer.
-func (l *Ledger) failing(ctx context.Context, now time.Time) (found []failingEndpoint, err error) {
-	t := new(database.Statement).Add("SELECT e.partner_code, e.host, "+windowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
+func (l *Reports) failing(ctx context.Context, now time.Time) (found []failingEndpoint, err error) {
+	t := new(database.Statement).Add("SELECT e.partner_code, e.host, "+rows.WindowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+" AND e.removed_at = 0 ORDER BY w.failing_since, e.id LIMIT ?",
 		database.Micros(now.Add(-FailingAfter)), maxFailing)
 	found, err = database.Collect(ctx, l.db.Read, t, func(e *failingEndpoint) []any {
-		return append([]any{&e.partner, &e.host}, windowFields(&e.window)...)
+		return append([]any{&e.partner, &e.host}, rows.WindowFields(&e.window)...)
 	})
 	return found, err
 }
 
 // FailingPartners lists up to FailingShown partners with failing endpoints,
 // those with most waiting first.
-func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) {
+func (l *Reports) FailingPartners(ctx context.Context) ([]FailingPartner, error) {
 	now := time.Now()
 	endpoints, err := l.failing(ctx, now)
 	if err != nil || len(endpoints) == 0 {
@@ -88,16 +89,16 @@ func (l *Ledger) FailingPartners(ctx context.Context) ([]FailingPartner, error) 
 		codes[i] = p.PartnerCode
 	}
 	t := new(database.Statement).Add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", database.Micros(now)/database.HourMicros-1)
-	err = database.InList(t, codes).Add(" GROUP BY partner_code, fact").Query(ctx, l.db.Read, func(rows database.Row) error {
+	err = database.InList(t, codes).Add(" GROUP BY partner_code, fact").Query(ctx, l.db.Read, func(row database.Row) error {
 		var code, name string
 		var n int64
-		if err := rows.Scan(&code, &name, &n); err != nil {
+		if err := row.Scan(&code, &name, &n); err != nil {
 			return err
 		}
 		switch p := byCode[code]; name {
-		case factAttempt + string(webhook.OutcomeDelivered):
+		case rows.FactAttempt + string(webhook.OutcomeDelivered):
 			p.AttemptsAnswered += n
-		case factAttempt + string(webhook.OutcomeFailed), factAttempt + string(webhook.OutcomeUnknown):
+		case rows.FactAttempt + string(webhook.OutcomeFailed), rows.FactAttempt + string(webhook.OutcomeUnknown):
 			p.AttemptsFailed += n
 		}
 		return nil
@@ -133,7 +134,7 @@ func (p *FailingPartner) add(e failingEndpoint) {
 // FailingHosts lists up to FailingShown hosts with failing endpoints, those of
 // most partners first: one host of many partners tells of more than one
 // receiver's trouble.
-func (l *Ledger) FailingHosts(ctx context.Context) ([]FailingHost, error) {
+func (l *Reports) FailingHosts(ctx context.Context) ([]FailingHost, error) {
 	endpoints, err := l.failing(ctx, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("list failing endpoints: %w", err)

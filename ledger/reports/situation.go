@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
 )
 
@@ -74,7 +75,7 @@ const openWindow = "NOT (w.paused OR w.disabled OR w.partner_disabled)"
 // Situation reads what the verdict on the gateway, its sources and its
 // receivers rests on, each figure by an index or from the small tables of
 // endpoints, none by counting deliveries.
-func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
+func (l *Reports) Situation(ctx context.Context) (s Situation, err error) {
 	s.AsOf = time.Now().UTC()
 	for _, read := range []struct {
 		what string
@@ -90,14 +91,14 @@ func (l *Ledger) Situation(ctx context.Context) (s Situation, err error) {
 	return s, nil
 }
 
-func (l *Ledger) readIncoming(ctx context.Context, s *Situation) error {
+func (l *Reports) readIncoming(ctx context.Context, s *Situation) error {
 	s.LastEvents = map[webhook.Type]time.Time{}
 	silent, below := slices.Clone(webhook.Types), database.Below("", database.Soon(time.Time{}), webhook.EventPrefix)
 	err := l.db.NearFirst(webhook.EventPrefix, below, func(from string) (enough bool, err error) {
-		err = l.db.NewestEvents(silent, from, below).Query(ctx, l.db.Read, func(rows database.Row) error {
+		err = l.db.NewestEvents(silent, from, below).Query(ctx, l.db.Read, func(row database.Row) error {
 			var typ webhook.Type
 			var at time.Time
-			err := rows.Scan(&typ, database.Time(&at))
+			err := row.Scan(&typ, database.Time(&at))
 			s.LastEvents[typ] = at
 			return err
 		})
@@ -127,7 +128,7 @@ func (s Situation) NewestEvent() (newest time.Time) {
 	return newest
 }
 
-func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
+func (l *Reports) readEndpointCounts(ctx context.Context, s *Situation) error {
 	const failing = "(w.failing_since > 0 AND w.failing_since <= $1 AND " + openWindow + ")"
 	const waiting = "w.waiting_first + w.waiting_again + w.waiting_blocked"
 	return l.db.Read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+failing+` THEN 1 ELSE 0 END), 0),
@@ -142,7 +143,7 @@ func (l *Ledger) readEndpointCounts(ctx context.Context, s *Situation) error {
 			database.Time(&s.LastDelivered), &s.InFlight, &s.WaitingFirst, &s.WaitingAgain, &s.WaitingBlocked, &s.Held)
 }
 
-func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
+func (l *Reports) readPartnerCounts(ctx context.Context, s *Situation) error {
 	return l.db.Read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN failing > 0 THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN failing > 0 AND failing = open THEN 1 ELSE 0 END), 0),
 		(SELECT COUNT(*) FROM partners WHERE disabled) FROM (SELECT
@@ -152,7 +153,7 @@ func (l *Ledger) readPartnerCounts(ctx context.Context, s *Situation) error {
 		database.Micros(s.AsOf.Add(-FailingAfter))).Scan(&s.Partners, &s.PartnersFailing, &s.PartnersDown, &s.PartnersDisabled)
 }
 
-func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
+func (l *Reports) readQueue(ctx context.Context, s *Situation) error {
 	from, err := l.db.OldestOpen(ctx)
 	if err != nil {
 		return err
@@ -170,14 +171,14 @@ func (l *Ledger) readQueue(ctx context.Context, s *Situation) error {
 
 // readBacklog asks the windows that should be looked at soonest for their
 // oldest due deliveries.
-func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
+func (l *Reports) readBacklog(ctx context.Context, s *Situation) error {
 	room := map[string]bool{}
 	var lanes []database.Lane
-	t := new(database.Statement).Add("SELECT "+windowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
+	t := new(database.Statement).Add("SELECT "+rows.WindowColumns+" FROM windows w WHERE w.wake_at IS NOT NULL AND w.wake_at <= ? AND w.breaker = 'closed' AND w.not_before <= ? ORDER BY w.wake_at LIMIT ?",
 		database.Micros(s.AsOf.Add(database.LookAhead)), database.Micros(s.AsOf), backlogWindows)
-	err := t.Query(ctx, l.db.Read, func(rows database.Row) error {
+	err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var w webhook.Window
-		err := rows.Scan(windowFields(&w)...)
+		err := row.Scan(rows.WindowFields(&w)...)
 		if w.Open() {
 			room[w.EndpointID] = w.Room(s.AsOf) > 0
 			lanes = append(lanes, database.LanesOf(w, 1)...)
@@ -191,10 +192,10 @@ func (l *Ledger) readBacklog(ctx context.Context, s *Situation) error {
 	if err != nil {
 		return err
 	}
-	return l.db.First(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).Query(ctx, l.db.Read, func(rows database.Row) error {
+	return l.db.First(lanes, "endpoint_id, due_at, created_at", s.AsOf, from).Query(ctx, l.db.Read, func(row database.Row) error {
 		var id string
 		var due, created time.Time
-		if err := rows.Scan(&id, database.Time(&due), database.Time(&created)); err != nil {
+		if err := row.Scan(&id, database.Time(&due), database.Time(&created)); err != nil {
 			return err
 		}
 		if due.IsZero() { // a first attempt is due from the beginning

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -58,7 +59,7 @@ type Reconciled struct {
 // reference once. With a partnerCode it looks among this partner's only, and
 // says OfOtherPartner to operators where another's is meant. keep is the
 // retention. More than MaxReferences is an Invalid error.
-func (l *Ledger) Reconcile(ctx context.Context, s partners.Scope, partnerCode string, refs []string, keep time.Duration) ([]Reconciled, error) {
+func (l *Reports) Reconcile(ctx context.Context, s partners.Scope, partnerCode string, refs []string, keep time.Duration) ([]Reconciled, error) {
 	r := reconciliation{ledger: l, scope: s, partner: partnerCode, oldest: time.Now().Add(-keep), byRef: map[string]*Reconciled{}}
 	for _, ref := range refs {
 		if ref = database.Text(strings.TrimSpace(ref)); ref != "" && r.byRef[ref] == nil {
@@ -84,7 +85,7 @@ func (l *Ledger) Reconcile(ctx context.Context, s partners.Scope, partnerCode st
 // reconciliation is one call of Reconcile. It reads in steps, each for all
 // references that still have no answer.
 type reconciliation struct {
-	ledger  *Ledger
+	ledger  *Reports
 	scope   partners.Scope
 	partner string
 	oldest  time.Time
@@ -138,9 +139,9 @@ func (r *reconciliation) found(a *Reconciled, code, eventID string) {
 // notification of each.
 func (r *reconciliation) findOrders(ctx context.Context) error {
 	const query = "SELECT o.id, o.external_order_id, o.partner_code, COALESCE((SELECT MAX(c.event_id) FROM order_changes c WHERE c.order_id = o.id), '') FROM orders o WHERE o."
-	scan := func(rows database.Row) error {
+	scan := func(row database.Row) error {
 		var id, external, code, eventID string
-		if err := rows.Scan(&id, &external, &code, &eventID); err != nil {
+		if err := row.Scan(&id, &external, &code, &eventID); err != nil {
 			return err
 		}
 		for _, ref := range []string{id, external} {
@@ -165,9 +166,9 @@ func (r *reconciliation) findDeliveries(ctx context.Context) error {
 	return r.each(ctx, r.open(webhook.DeliveryPrefix), "SELECT id, partner_code, event_id FROM deliveries WHERE id IN ", "", r.scanFound)
 }
 
-func (r *reconciliation) scanFound(rows database.Row) error {
+func (r *reconciliation) scanFound(row database.Row) error {
 	var ref, code, eventID string
-	if err := rows.Scan(&ref, &code, &eventID); err != nil {
+	if err := row.Scan(&ref, &code, &eventID); err != nil {
 		return err
 	}
 	r.found(r.byRef[ref], code, eventID)
@@ -205,12 +206,12 @@ func (r *reconciliation) byEvent() (ids []string, byEvent map[string][]*Reconcil
 func (r *reconciliation) readEvents(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	kept := map[string]bool{}
-	err := r.each(ctx, ids, "SELECT id, webhook_type, status, filtered, created_at FROM events WHERE id IN ", "", func(rows database.Row) error {
+	err := r.each(ctx, ids, "SELECT id, webhook_type, status, filtered, created_at FROM events WHERE id IN ", "", func(row database.Row) error {
 		var id, status string
 		var typ webhook.Type
 		var filtered bool
 		var at time.Time
-		if err := rows.Scan(&id, &typ, &status, &filtered, database.Time(&at)); err != nil {
+		if err := row.Scan(&id, &typ, &status, &filtered, database.Time(&at)); err != nil {
 			return err
 		}
 		kept[id] = true
@@ -236,7 +237,7 @@ func (r *reconciliation) readEvents(ctx context.Context) error {
 func (r *reconciliation) readDeliveries(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	for group := range slices.Chunk(ids, database.MaxRows) {
-		found, err := readPlaced(ctx, r.ledger.db.Read, database.InList(selectPlaced("d.event_id IN "), group).Add(" ORDER BY d.id DESC"))
+		found, err := rows.Placed(ctx, r.ledger.db.Read, database.InList(rows.SelectPlaced("d.event_id IN "), group).Add(" ORDER BY d.id DESC"))
 		if err != nil {
 			return err
 		}
@@ -266,10 +267,10 @@ func (a *Reconciled) add(d delivery.Placed) {
 // findRefusals tells of events that came in vain, to those whose they are.
 func (r *reconciliation) findRefusals(ctx context.Context) error {
 	return r.each(ctx, r.open(""), "SELECT reference, partner_code, reason, at FROM refusals WHERE result = 'refused' AND reference IN ", " ORDER BY id",
-		func(rows database.Row) error {
+		func(row database.Row) error {
 			var ref, code, reason string
 			var at time.Time
-			if err := rows.Scan(&ref, &code, &reason, database.Time(&at)); err != nil {
+			if err := row.Scan(&ref, &code, &reason, database.Time(&at)); err != nil {
 				return err
 			}
 			if a := r.byRef[ref]; a.Why == NeverReceived && r.theirs(a, code) {
@@ -308,10 +309,10 @@ func (r *reconciliation) findForgotten(ctx context.Context) error {
 	}
 	for group := range slices.Chunk(left, database.MaxRows) {
 		t := new(database.Statement).Add("SELECT object_id, webhook_type, status, updated_at FROM objects WHERE partner_code = ? AND webhook_type IN ", code)
-		err := database.InList(database.InList(t, types).Add(" AND object_id IN "), group).Query(ctx, r.ledger.db.Read, func(rows database.Row) error {
+		err := database.InList(database.InList(t, types).Add(" AND object_id IN "), group).Query(ctx, r.ledger.db.Read, func(row database.Row) error {
 			var ref string
 			var a Reconciled
-			if err := rows.Scan(&ref, &a.Type, &a.Status, database.Time(&a.At)); err != nil {
+			if err := row.Scan(&ref, &a.Type, &a.Status, database.Time(&a.At)); err != nil {
 				return err
 			}
 			if have := r.byRef[ref]; have.At.Before(a.At) {
