@@ -26,9 +26,9 @@ type Appended struct {
 	Unexpected  bool // the move is not one that the type's life cycle knows
 }
 
-// Placed is a delivery and the window it passes through, which together tell
-// what it waits for. The window of a delivery without endpoint is zero.
-type Placed struct {
+// DeliveryWithWindow is a delivery and the window it passes through, which
+// together tell what it waits for. The window of a delivery without endpoint is zero.
+type DeliveryWithWindow struct {
 	webhook.Delivery
 	Window webhook.Window
 }

@@ -78,7 +78,7 @@ type ReplayPreview struct {
 	Grouped   int           // how many of the newest the breakdown counts
 	Breakdown []ReplayGroup // at most MaxReplayGroups, the largest first
 	Warnings  ReplayWarnings
-	Sample    []Placed // the newest
+	Sample    []DeliveryWithWindow // the newest
 }
 
 // ReplayWarnings counts what somebody should know before a replay is started,

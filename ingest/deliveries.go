@@ -48,7 +48,7 @@ func orNull[T ~string](s T) *string {
 	return &plain
 }
 
-func showDeliveryItem(d delivery.Placed) deliveryItem {
+func showDeliveryItem(d delivery.DeliveryWithWindow) deliveryItem {
 	item := deliveryItem{
 		DeliveryID: d.ID, EventID: d.EventID, EndpointID: orNull(d.EndpointID), PartnerCode: d.PartnerCode,
 		WebhookType: string(d.Type), Reference: d.ObjectID, Sequence: d.Sequence, State: string(d.Shown(d.Window)), Reason: d.Reason,

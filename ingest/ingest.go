@@ -26,13 +26,13 @@ type Events interface {
 	AppendAll(ctx context.Context, events []delivery.NewEvent) ([]delivery.Appended, []error)
 	Event(ctx context.Context, id string) (webhook.Event, error)
 	Events(ctx context.Context, f delivery.EventFilter) ([]webhook.Event, string, error)
-	EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error)
+	EventDeliveries(ctx context.Context, eventID string) ([]delivery.DeliveryWithWindow, error)
 }
 
 // Deliveries is the ledger as the deliveries API uses it.
 type Deliveries interface {
-	Delivery(ctx context.Context, id string) (delivery.Placed, error)
-	Deliveries(ctx context.Context, f delivery.Filter) ([]delivery.Placed, string, error)
+	Delivery(ctx context.Context, id string) (delivery.DeliveryWithWindow, error)
+	Deliveries(ctx context.Context, f delivery.Filter) ([]delivery.DeliveryWithWindow, string, error)
 	Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error)
 	RetryDelivery(ctx context.Context, id string, by ...partners.AuditEntry) (newID string, err error)
 	CancelDelivery(ctx context.Context, id, reason string, by ...partners.AuditEntry) error
@@ -66,7 +66,7 @@ type Endpoints interface {
 // Sequences is the ledger as whoever looks closely at an endpoint uses it.
 type Sequences interface {
 	// Sequence lists the deliveries that took the numbers from … to.
-	Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error)
+	Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.DeliveryWithWindow, error)
 	// RecentAttempts lists the newest attempts at an endpoint.
 	RecentAttempts(ctx context.Context, endpointID string) ([]webhook.Attempt, error)
 }

@@ -105,7 +105,7 @@ func drain(t *testing.T, b *ledgertest.Bench) (sent []string) {
 	return sent
 }
 
-func look(t *testing.T, b *ledgertest.Bench, id string) delivery.Placed {
+func look(t *testing.T, b *ledgertest.Bench, id string) delivery.DeliveryWithWindow {
 	t.Helper()
 	d, err := b.Delivery(t.Context(), id)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 )
 
 // Delivery returns one delivery, or NotFound.
-func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.Placed, error) {
-	found, err := rows.Placed(ctx, l.db.Read, rows.SelectPlaced("d.id = ?", id))
+func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.DeliveryWithWindow, error) {
+	found, err := rows.Deliveries(ctx, l.db.Read, rows.SelectDeliveries("d.id = ?", id))
 	if err == nil && len(found) == 0 {
-		return delivery.Placed{}, webhook.NotFound("delivery", id)
+		return delivery.DeliveryWithWindow{}, webhook.NotFound("delivery", id)
 	}
 	if err != nil {
-		return delivery.Placed{}, err
+		return delivery.DeliveryWithWindow{}, err
 	}
 	return found[0], nil
 }
 
 // EventDeliveries lists all deliveries of one event, oldest first.
-func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.Placed, error) {
+func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.DeliveryWithWindow, error) {
 	return rows.DeliveriesOf(ctx, l.db, eventID)
 }
 
@@ -39,10 +39,10 @@ func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webho
 }
 
 // Deliveries lists deliveries, newest first, and the cursor of the next page.
-func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.Placed, next string, err error) {
-	t := rows.SelectPlaced("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
+func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.DeliveryWithWindow, next string, err error) {
+	t := rows.SelectDeliveries("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
 	narrow(t, f)
-	found, err = rows.Placed(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
+	found, err = rows.Deliveries(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
 	if len(found) > f.Limit {
 		found = found[:f.Limit]
 		next = found[f.Limit-1].ID
@@ -239,9 +239,9 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 
 // Sequence lists the deliveries that took an endpoint's numbers from … to;
 // replays, which repeat them, are not among these.
-func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.Placed, error) {
-	t := rows.SelectPlaced("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to)
-	return rows.Placed(ctx, l.db.Read, t.Add(" ORDER BY d.sequence"))
+func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.DeliveryWithWindow, error) {
+	t := rows.SelectDeliveries("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to)
+	return rows.Deliveries(ctx, l.db.Read, t.Add(" ORDER BY d.sequence"))
 }
 
 // recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.

@@ -89,7 +89,7 @@ func TestDeliveriesAreListedByEveryFilterPageByPage(t *testing.T) {
 	})
 }
 
-func ids(found []delivery.Placed) (ids []string) {
+func ids(found []delivery.DeliveryWithWindow) (ids []string) {
 	for _, d := range found {
 		ids = append(ids, d.ID)
 	}

@@ -384,7 +384,7 @@ func TestWithoutOrderWhatWasBlockedIsReleasedInSteps(t *testing.T) {
 		same(t, "blocked after a step", windowOf(t, b, e.ID).WaitingBlocked, 100)
 		b.CheckWindows(t)
 		found, _, err := b.Deliveries(t.Context(), delivery.Filter{Limit: n})
-		if err != nil || slices.ContainsFunc(found, func(d delivery.Placed) bool { return d.Blocked }) {
+		if err != nil || slices.ContainsFunc(found, func(d delivery.DeliveryWithWindow) bool { return d.Blocked }) {
 			t.Errorf("some say that they wait for their order (%v)", err)
 		}
 		record(t, b, first, ok, delivered)

@@ -115,7 +115,7 @@ func (l *Ledger) previewSample(ctx context.Context, f delivery.Filter, p *delive
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	p.Sample, err = rows.Placed(ctx, l.db.Read, database.InList(rows.SelectPlaced("d.id IN "), ids).Add(" ORDER BY d.id DESC"))
+	p.Sample, err = rows.Deliveries(ctx, l.db.Read, database.InList(rows.SelectDeliveries("d.id IN "), ids).Add(" ORDER BY d.id DESC"))
 	return err
 }
 

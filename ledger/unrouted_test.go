@@ -292,7 +292,7 @@ func TestAnEventGoesWhereItBelongsOnceItsWindowIsLocked(t *testing.T) {
 	for name, test := range map[string]struct {
 		before func(*testing.T, *ledgertest.Bench) (window string)
 		act    func(other *ledger.Ledger, t *testing.T, window string) error
-		after  func(t *testing.T, b *ledgertest.Bench, window string, d delivery.Placed)
+		after  func(t *testing.T, b *ledgertest.Bench, window string, d delivery.DeliveryWithWindow)
 	}{
 		"a place that is taken over": {
 			func(t *testing.T, b *ledgertest.Bench) string { tell(t, b, "a"); return placeOf(t, b, "acme") },
@@ -300,7 +300,7 @@ func TestAnEventGoesWhereItBelongsOnceItsWindowIsLocked(t *testing.T) {
 				_, err := other.CreateAndDie(t.Context(), webhook.Endpoint{PartnerCode: "acme", CreatedAt: time.Now(), Window: webhook.Window{MaxInFlight: 2}})
 				return err
 			},
-			func(t *testing.T, b *ledgertest.Bench, window string, d delivery.Placed) {
+			func(t *testing.T, b *ledgertest.Bench, window string, d delivery.DeliveryWithWindow) {
 				same(t, "endpoint and sequence", []any{d.EndpointID, d.Sequence}, []any{window, 2})
 			},
 		},
@@ -309,7 +309,7 @@ func TestAnEventGoesWhereItBelongsOnceItsWindowIsLocked(t *testing.T) {
 			func(other *ledger.Ledger, t *testing.T, window string) error {
 				return other.RemoveEndpoint(t.Context(), window)
 			},
-			func(t *testing.T, b *ledgertest.Bench, window string, d delivery.Placed) {
+			func(t *testing.T, b *ledgertest.Bench, window string, d delivery.DeliveryWithWindow) {
 				same(t, "state", d.State, webhook.Pending)
 				waitsFor(t, b, d.ID, webhook.WaitNoEndpoint)
 				same(t, "a new place", d.Window.EndpointID, placeOf(t, b, "acme"))

@@ -44,12 +44,12 @@ type deliveryView struct {
 // all that was made of it.
 type seenEvent struct {
 	webhook.Event
-	Deliveries []delivery.Placed
+	Deliveries []delivery.DeliveryWithWindow
 }
 
 // otherDelivery is another delivery of the same event.
 type otherDelivery struct {
-	delivery.Placed
+	delivery.DeliveryWithWindow
 	State    shell.Pill
 	Relation string
 }
@@ -116,7 +116,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	return q.Render(w, r, "delivery", v)
 }
 
-func otherDeliveries(q *shell.Request, d reports.FoundDelivery, all []delivery.Placed) (others []otherDelivery) {
+func otherDeliveries(q *shell.Request, d reports.FoundDelivery, all []delivery.DeliveryWithWindow) (others []otherDelivery) {
 	for _, o := range all {
 		if o.ID == d.ID {
 			continue

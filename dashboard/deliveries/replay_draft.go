@@ -34,7 +34,7 @@ type draftView struct {
 
 // SampleRow is one delivery of a draft's sample.
 type SampleRow struct {
-	delivery.Placed
+	delivery.DeliveryWithWindow
 	State  shell.Pill
 	Result string
 }

@@ -74,11 +74,13 @@ func chosen(typed url.Values, name, label string, values []string) shell.Field {
 type eventView struct {
 	webhook.Event
 	Body       string
-	Deliveries []delivery.Placed
+	Deliveries []delivery.DeliveryWithWindow
 }
 
 // Shown is the state of a delivery as it reads.
-func (eventView) Shown(d delivery.Placed) shell.Pill { return shell.StateOf(d.Shown(d.Window)) }
+func (eventView) Shown(d delivery.DeliveryWithWindow) shell.Pill {
+	return shell.StateOf(d.Shown(d.Window))
+}
 
 func (s pages) eventPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	e, made, err := s.Reports.SeenEvent(r.Context(), q.Scope(), r.PathValue("id"))

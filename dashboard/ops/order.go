@@ -97,12 +97,12 @@ func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history sh
 		if change.EventID == "" {
 			continue
 		}
-		var found []delivery.Placed
+		var found []delivery.DeliveryWithWindow
 		if found, err = s.Ledger.EventDeliveries(ctx, change.EventID); err != nil {
 			return nil, err
 		}
 		for _, d := range found {
-			rows = append(rows, deliveries.SampleRow{Placed: d, State: shell.StateOf(d.Shown(d.Window)), Result: deliveries.ResultWords(q.T, d.Last)})
+			rows = append(rows, deliveries.SampleRow{DeliveryWithWindow: d, State: shell.StateOf(d.Shown(d.Window)), Result: deliveries.ResultWords(q.T, d.Last)})
 		}
 	}
 	return rows, nil

@@ -127,7 +127,7 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 	}
 	type sent struct {
 		event  webhook.Event
-		placed []delivery.Placed
+		placed []delivery.DeliveryWithWindow
 		body   []byte
 	}
 	kept, err := shell.Patiently(ctx, func(ctx context.Context) (k sent, err error) {
@@ -172,7 +172,7 @@ const comparedDeliveries = 10
 
 // comparedHeaders says how time and signature differ from those of the event's
 // attempts; empty if they do not, or if that is not known.
-func (s pages) comparedHeaders(ctx context.Context, q *shell.Request, got signer.Capture, placed []delivery.Placed) string {
+func (s pages) comparedHeaders(ctx context.Context, q *shell.Request, got signer.Capture, placed []delivery.DeliveryWithWindow) string {
 	seconds, signature := got.Header.Get(signer.HeaderTimestamp), got.Header.Get(signer.HeaderSignature)
 	if seconds == "" {
 		return ""

@@ -25,7 +25,7 @@ func TestWhatWaitedWithoutAWindowIsPutInOrder(t *testing.T) {
 			}
 			return a.DeliveryIDs[0]
 		}
-		look := func(id string) delivery.Placed {
+		look := func(id string) delivery.DeliveryWithWindow {
 			t.Helper()
 			d, err := b.Delivery(t.Context(), id)
 			if err != nil {

@@ -47,7 +47,7 @@ type Reconciled struct {
 	At          time.Time
 	// Deliveries of the event, the newest of each endpoint, or the one delivery
 	// that was asked for. Shown of each says how it stands.
-	Deliveries []delivery.Placed
+	Deliveries []delivery.DeliveryWithWindow
 	// Replayable are those of Deliveries that ended without success and can be
 	// sent again.
 	Replayable []string
@@ -237,7 +237,7 @@ func (r *reconciliation) readEvents(ctx context.Context) error {
 func (r *reconciliation) readDeliveries(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	for group := range slices.Chunk(ids, database.MaxRows) {
-		found, err := rows.Placed(ctx, r.ledger.db.Read, database.InList(rows.SelectPlaced("d.event_id IN "), group).Add(" ORDER BY d.id DESC"))
+		found, err := rows.Deliveries(ctx, r.ledger.db.Read, database.InList(rows.SelectDeliveries("d.event_id IN "), group).Add(" ORDER BY d.id DESC"))
 		if err != nil {
 			return err
 		}
@@ -250,12 +250,12 @@ func (r *reconciliation) readDeliveries(ctx context.Context) error {
 	return nil
 }
 
-func (a *Reconciled) add(d delivery.Placed) {
+func (a *Reconciled) add(d delivery.DeliveryWithWindow) {
 	if strings.HasPrefix(a.Reference, webhook.DeliveryPrefix) {
 		if d.ID != a.Reference {
 			return
 		}
-	} else if len(a.Deliveries) == maxReconciled || slices.ContainsFunc(a.Deliveries, func(have delivery.Placed) bool { return have.EndpointID == d.EndpointID }) {
+	} else if len(a.Deliveries) == maxReconciled || slices.ContainsFunc(a.Deliveries, func(have delivery.DeliveryWithWindow) bool { return have.EndpointID == d.EndpointID }) {
 		return
 	}
 	a.Deliveries = append(a.Deliveries, d)

@@ -68,7 +68,7 @@ type DeliveryQuery struct {
 
 // FoundDelivery is a delivery as lists show it.
 type FoundDelivery struct {
-	delivery.Placed
+	delivery.DeliveryWithWindow
 	URL, Host    string        // of its endpoint; empty without one
 	FirstAt      time.Time     // when its first attempt began; zero: not recorded
 	LastAt       time.Time     // when its newest attempt was recorded; zero: not recorded
@@ -171,7 +171,7 @@ func (l *Reports) NewSince(ctx context.Context, q DeliveryQuery, newest string) 
 			return 0, err
 		}
 		var found int
-		t := p.where(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"+rows.PlacedFrom), q)
+		t := p.where(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"+rows.WindowedFrom), q)
 		t.Add(" AND d.id > ? AND d.id >= ?", newest, from)
 		q.rest(t, p)
 		t.Add(" ORDER BY d.id DESC LIMIT ?) AS found", MaxNew)
@@ -186,16 +186,16 @@ func (l *Reports) NewSince(ctx context.Context, q DeliveryQuery, newest string) 
 // follow reads the rows of one path from an id on.
 func (l *Reports) follow(ctx context.Context, q DeliveryQuery, p path, from string) (found []FoundDelivery, err error) {
 	t := &database.Statement{}
-	t.Arg(false) // placedColumns names it $1
-	t.Add("SELECT " + rows.PlacedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
-		rows.PlacedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
+	t.Arg(false) // WindowedColumns names it $1
+	t.Add("SELECT " + rows.WindowedColumns + ", COALESCE(e.url, ''), COALESCE(e.host, ''), d.first_at, d.last_at, d.last_us" +
+		rows.WindowedFrom + " LEFT JOIN endpoints e ON e.id = d.endpoint_id")
 	p.where(t, q)
 	if from != "" {
 		t.Add(" AND d.id >= ?", from)
 	}
 	q.rest(t, p)
 	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", q.Limit+1), func(d *FoundDelivery) []any {
-		return append(rows.PlacedFields(&d.Placed), &d.URL, &d.Host, database.Time(&d.FirstAt), database.Time(&d.LastAt), database.Duration(&d.LastDuration))
+		return append(rows.WindowedFields(&d.DeliveryWithWindow), &d.URL, &d.Host, database.Time(&d.FirstAt), database.Time(&d.LastAt), database.Duration(&d.LastDuration))
 	})
 	return found, err
 }

@@ -115,7 +115,7 @@ func (q EventQuery) narrow(t *database.Statement, prefix string) *database.State
 
 // SeenEvent returns one event of the scope with its deliveries, oldest first;
 // NotFound also for an event that the scope does not hold.
-func (l *Reports) SeenEvent(ctx context.Context, s partners.Scope, id string) (e webhook.Event, deliveries []delivery.Placed, err error) {
+func (l *Reports) SeenEvent(ctx context.Context, s partners.Scope, id string) (e webhook.Event, deliveries []delivery.DeliveryWithWindow, err error) {
 	if e, err = l.EventIn(ctx, s, id); err == nil {
 		deliveries, err = rows.DeliveriesOf(ctx, l.db, id)
 	}

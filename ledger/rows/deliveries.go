@@ -24,41 +24,41 @@ func DeliveryFields(d *webhook.Delivery) []any {
 		database.Time(&d.FinishedAt), &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats}
 }
 
-// PlacedColumns are what PlacedFields reads, from PlacedFrom; $1 is false. A
+// WindowedColumns are what WindowedFields reads, from WindowedFrom; $1 is false. A
 // delivery in a waiting place has no endpoint that anybody could look at; its
 // window is there.
-const PlacedColumns = `d.id, d.event_id, CASE WHEN w.unrouted THEN '' ELSE d.endpoint_id END, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
+const WindowedColumns = `d.id, d.event_id, CASE WHEN w.unrouted THEN '' ELSE d.endpoint_id END, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
 	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
 	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, d.endpoint_id, COALESCE(w.unrouted, $1), COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
 	COALESCE(w.partner_disabled, $1), COALESCE(w.removed, $1), COALESCE(w.breaker, 'closed'), w.open_until, w.not_before,
 	COALESCE(w.rate_every, 0), w.rate_next`
 
-// PlacedFrom is the table of deliveries beside their windows.
-const PlacedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
+// WindowedFrom is the table of deliveries beside their windows.
+const WindowedFrom = " FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id"
 
-// PlacedFields are the columns of a delivery with its window.
-func PlacedFields(p *delivery.Placed) []any {
+// WindowedFields are the columns of a delivery with its window.
+func WindowedFields(p *delivery.DeliveryWithWindow) []any {
 	return append(DeliveryFields(&p.Delivery), &p.Window.EndpointID, &p.Window.Unrouted, &p.Window.Paused, &p.Window.Disabled, &p.Window.PartnerDisabled, &p.Window.Removed,
 		&p.Window.Breaker.State, database.Time(&p.Window.Breaker.OpenUntil), database.Time(&p.Window.NotBefore),
 		database.Duration(&p.Window.RateEvery), database.Time(&p.Window.RateNext))
 }
 
-// SelectPlaced begins a query of placed deliveries; $1 is false.
-func SelectPlaced(where string, args ...any) *database.Statement {
+// SelectDeliveries begins a query of deliveries with their windows; $1 is false.
+func SelectDeliveries(where string, args ...any) *database.Statement {
 	t := &database.Statement{}
 	t.Arg(false)
-	return t.Add("SELECT "+PlacedColumns+PlacedFrom+" WHERE "+where, args...)
+	return t.Add("SELECT "+WindowedColumns+WindowedFrom+" WHERE "+where, args...)
 }
 
-// Placed reads the deliveries that t finds.
-func Placed(ctx context.Context, q database.Querier, t *database.Statement) (found []delivery.Placed, err error) {
-	return database.Collect(ctx, q, t, PlacedFields)
+// Deliveries reads the deliveries that t finds.
+func Deliveries(ctx context.Context, q database.Querier, t *database.Statement) (found []delivery.DeliveryWithWindow, err error) {
+	return database.Collect(ctx, q, t, WindowedFields)
 }
 
 // DeliveriesOf lists all deliveries of one event, oldest first.
-func DeliveriesOf(ctx context.Context, db *database.DB, eventID string) ([]delivery.Placed, error) {
-	t := db.MadeFor(SelectPlaced("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
-	return Placed(ctx, db.Read, t.Add(" ORDER BY d.id"))
+func DeliveriesOf(ctx context.Context, db *database.DB, eventID string) ([]delivery.DeliveryWithWindow, error) {
+	t := db.MadeFor(SelectDeliveries("d.event_id = ?", eventID), "d.id", webhook.DeliveryPrefix, eventID)
+	return Deliveries(ctx, db.Read, t.Add(" ORDER BY d.id"))
 }
 
 // NewestOf lists the newest deliveries of an endpoint, newest first.
