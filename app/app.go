@@ -70,18 +70,19 @@ type App struct {
 
 	admission *delivery.Admission
 
-	registry        *prometheus.Registry
-	deliveryMetrics *delivery.Metrics
-	webMetrics      *web.Metrics
-	ingestMetrics   *ingest.Metrics
-	databaseMetrics *database.Metrics
-	ledgerMetrics   *ledger.Metrics
-	orderMetrics    *orderMetrics
-	mail            *prometheus.CounterVec // by result
-	partnerMetrics  *ingest.PartnerMetrics // nil without the role api
-	health          *web.Health
-	retained        atomic.Pointer[error] // of the newest run of the retention
-	retention       prometheus.Gauge      // when it last ended well; nil without the role worker
+	registry           *prometheus.Registry
+	deliveryMetrics    *delivery.Metrics
+	maintenanceMetrics *delivery.MaintenanceMetrics
+	webMetrics         *web.Metrics
+	ingestMetrics      *ingest.Metrics
+	databaseMetrics    *database.Metrics
+	ledgerMetrics      *ledger.Metrics
+	orderMetrics       *orderMetrics
+	mail               *prometheus.CounterVec // by result
+	partnerMetrics     *ingest.PartnerMetrics // nil without the role api
+	health             *web.Health
+	retained           atomic.Pointer[error] // of the newest run of the retention
+	retention          prometheus.Gauge      // when it last ended well; nil without the role worker
 
 	public, internal net.Listener // public is nil without a role that partners use
 	internalServer   *http.Server

@@ -21,8 +21,7 @@ import (
 // drainTime is how long a stopping process waits for what it is sending.
 const drainTime = 20 * time.Second
 
-// startWorker runs the worker role: fetching and sending, and keeping the
-// ledger and the queue in step.
+// startWorker runs the worker role: fetching and sending, and maintenance.
 func (a *App) startWorker(ctx context.Context) error {
 	if !a.config.Roles.Worker {
 		return nil
@@ -36,9 +35,8 @@ func (a *App) startWorker(ctx context.Context) error {
 	out := sender.New(sender.Options{Guard: guard.New(a.config.AllowCIDRs), UserAgent: "Ledgerhook/" + a.version, Timeout: a.config.Timeout,
 		Connections: a.config.Concurrency})
 	a.cleanups.add("close connections to partners", func(context.Context) error { out.Close(); return nil })
-	policy := webhook.RetryPolicy{Waits: a.config.Retry}
 	worker := delivery.NewWorker(delivery.WorkerOptions{
-		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: policy,
+		ID: id, Ledger: a.ledger, Composer: a.composer, Sender: out, Policy: webhook.RetryPolicy{Waits: a.config.Retry},
 		Metrics: a.deliveryMetrics, Log: a.log, Alone: a.db.Embedded(), Tracer: a.tracer,
 	})
 	a.worker = worker
@@ -48,9 +46,12 @@ func (a *App) startWorker(ctx context.Context) error {
 	a.health.AddWarning("records", worker.Recording)
 	a.watchClock()
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
-	keeper := &delivery.Keeper{Books: a.ledger, Claims: a.ledger, Epochs: a.ledger, Leading: a.ledger, Replays: a.ledger, Queue: a.queue,
-		Worker: worker, Policy: policy, Metrics: a.deliveryMetrics, Log: a.log}
-	a.background("stop keeping", keeper.Run)
+	m := &delivery.Maintainer{Store: a.ledger, Claims: a.ledger, Epochs: a.ledger, Election: a.ledger, Replays: a.ledger, Queue: a.queue,
+		Worker: worker, Metrics: a.maintenanceMetrics, Log: a.log}
+	if a.db.Embedded() {
+		m.Election = nil
+	}
+	a.background("stop maintenance", m.Run)
 	a.retention = newRetentionMetric(a.registry)
 	a.background("stop housekeeping", a.keepHouse)
 	a.startMonitor()

@@ -13,6 +13,18 @@ type Enqueuer interface {
 	Enqueue(ctx context.Context, t Ticket) error
 }
 
+// Enqueue hands a ticket to the queue, within enqueueTimeout, and counts when
+// that fails. A timeout leaves open whether the queue took it.
+func Enqueue(ctx context.Context, q Enqueuer, t Ticket, m *Metrics) error {
+	ctx, cancel := context.WithTimeout(ctx, enqueueTimeout)
+	defer cancel()
+	err := q.Enqueue(ctx, t)
+	if err != nil {
+		m.enqueueFails.Inc()
+	}
+	return err
+}
+
 // Slots are where a worker of the same process carries deliveries out.
 type Slots interface {
 	// Hold keeps a free slot for the delivery of a ticket that is about to be
@@ -91,7 +103,7 @@ func (a *Admission) Admit(tickets []Ticket) {
 		select {
 		case a.tickets <- t:
 		default:
-			a.metrics.enqueueFailed()
+			a.metrics.enqueueFails.Inc()
 		}
 	}
 }
@@ -113,10 +125,7 @@ func (a *Admission) run(ctx context.Context) {
 }
 
 func (a *Admission) enqueue(ctx context.Context, t Ticket) {
-	ctx, cancel := context.WithTimeout(ctx, enqueueTimeout)
-	defer cancel()
-	if err := a.queue.Enqueue(ctx, t); err != nil {
-		a.metrics.enqueueFailed()
+	if err := Enqueue(ctx, a.queue, t, a.metrics); err != nil {
 		a.log.Debug("a ticket was not enqueued", "delivery", t.DeliveryID, "error", err)
 	}
 }

@@ -34,15 +34,16 @@ const partnerCode = "acme"
 // workers of it need.
 type gateway struct {
 	*ledgertest.Bench
-	queue     *queue.Queue
-	admission *delivery.Admission
-	metrics   *delivery.Metrics
-	registry  *prometheus.Registry
-	key       *signer.Key
-	box       *signer.Box
-	policy    webhook.RetryPolicy
-	log       *slog.Logger
-	secret    string // the partner's first webhook secret
+	queue       *queue.Queue
+	admission   *delivery.Admission
+	metrics     *delivery.Metrics
+	maintenance *delivery.MaintenanceMetrics
+	registry    *prometheus.Registry
+	key         *signer.Key
+	box         *signer.Box
+	policy      webhook.RetryPolicy
+	log         *slog.Logger
+	secret      string // the partner's first webhook secret
 }
 
 // setup differs from a gateway's usual parts.
@@ -67,6 +68,7 @@ func start(t *testing.T, b *ledgertest.Bench, s setup) *gateway {
 	}
 	g := &gateway{Bench: b, policy: webhook.RetryPolicy{Waits: s.waits}, registry: prometheus.NewRegistry(), log: s.log}
 	g.metrics = delivery.NewMetrics(g.registry)
+	g.maintenance = delivery.NewMaintenanceMetrics(g.registry, g.metrics)
 	masterKey := make([]byte, signer.MasterKeySize)
 	_, _ = rand.Read(masterKey)
 	var err error
@@ -150,19 +152,19 @@ type process struct {
 	servers *queue.Servers
 	cancel  context.CancelFunc // ends what is being sent
 	silence context.CancelFunc // ends the heartbeat
-	alone   context.CancelFunc // ends the keeper
-	done    sync.WaitGroup     // heartbeat and keeper
+	alone   context.CancelFunc // ends the maintenance
+	done    sync.WaitGroup     // heartbeat and maintenance
 	once    sync.Once
 }
 
 // parts differ from a process's usual ones.
 type parts struct {
-	slots    int             // 0: 16
-	ledger   delivery.Ledger // nil: the gateway's
-	keys     delivery.Keys   // nil: the gateway's
-	leases   delivery.Leases // nil: the gateway's
-	keepless bool            // runs no keeper
-	alone    bool            // no other process works on the ledger
+	slots  int             // 0: 16
+	ledger delivery.Ledger // nil: the gateway's
+	keys   delivery.Keys   // nil: the gateway's
+	leases delivery.Leases // nil: the gateway's
+	idle   bool            // does no maintenance
+	alone  bool            // no other process works on the ledger
 }
 
 // run starts a worker process, which stops with the test.
@@ -188,14 +190,17 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 	if err := run.worker.TakeLease(t.Context(), p.leases, "test"); err != nil {
 		t.Fatal(err)
 	}
-	var beating, keeping, sending context.Context
+	var beating, maintaining, sending context.Context
 	beating, run.silence = context.WithCancel(context.Background())
-	keeping, run.alone = context.WithCancel(context.Background())
+	maintaining, run.alone = context.WithCancel(context.Background())
 	sending, run.cancel = context.WithCancel(context.Background())
 	run.done.Go(func() { run.worker.KeepLease(beating, p.leases, "test") })
-	if !p.keepless {
-		keeper := &delivery.Keeper{Books: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Leading: g.Ledger, Queue: g.queue, Worker: run.worker, Policy: g.policy, Metrics: g.metrics, Log: g.log}
-		run.done.Go(func() { keeper.Run(keeping) })
+	if !p.idle {
+		m := &delivery.Maintainer{Store: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Election: g.Ledger, Queue: g.queue, Worker: run.worker, Metrics: g.maintenance, Log: g.log}
+		if p.alone {
+			m.Election = nil
+		}
+		run.done.Go(func() { m.Run(maintaining) })
 	}
 	var err error
 	if run.servers, err = g.queue.Serve(sending, p.slots, run.worker); err != nil {

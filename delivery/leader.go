@@ -6,18 +6,23 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ledgerhook/delivery/outage"
 )
 
 // LeadTime is how long a process leads after it last said so, by the
 // database's clock. One that freezes is replaced within LeaseTime: the others
-// ask once a leaseRenewal.
-const LeadTime = LeaseTime - leaseRenewal
+// ask once a LeaseRenewal.
+const LeadTime = LeaseTime - LeaseRenewal
 
 // unfitAfter is after which time a leader whose work does not succeed gives the
 // lead up for at least restFor: others may reach what it does not.
 const (
 	unfitAfter = 2 * LeaseTime
-	restFor    = 2 * leaseRenewal
+	restFor    = 2 * LeaseRenewal
+	// leadTimeout leaves time for a second try, on another connection, before
+	// the lead ends.
+	leadTimeout = 2 * time.Second
 )
 
 // Election is what choosing one process of all needs of the ledger.
@@ -52,12 +57,12 @@ func (l *leader) run(ctx context.Context, duties func(ctx context.Context)) {
 		duties(ctx)
 		return
 	}
-	var o outage
-	tick := time.NewTicker(leaseRenewal)
+	var failing outage.Log
+	tick := time.NewTicker(LeaseRenewal)
 	defer tick.Stop()
 	for {
 		leads, until, err := l.lead(ctx)
-		o.tell(ctx, l.log, "find out who keeps deliveries on their way", "lead", err)
+		failing.Note(ctx, l.log, "find out who keeps deliveries on their way", "lead", err)
 		pause := tick.C
 		if leads {
 			l.serve(ctx, until, duties)
@@ -74,7 +79,7 @@ func (l *leader) run(ctx context.Context, duties func(ctx context.Context)) {
 // lead asks for the lead; until is when it ends unless it is renewed.
 func (l *leader) lead(ctx context.Context) (leads bool, until time.Time, err error) {
 	until = time.Now().Add(LeadTime)
-	err = within(ctx, renewalTimeout, func(ctx context.Context) error {
+	err = within(ctx, leadTimeout, func(ctx context.Context) error {
 		leads, err = l.election.Lead(ctx, l.id)
 		return err
 	})
@@ -92,7 +97,7 @@ func (l *leader) serve(ctx context.Context, until time.Time, duties func(ctx con
 	end()
 	done.Wait()
 	resigning := context.WithoutCancel(ctx)
-	if err := within(resigning, renewalTimeout, func(ctx context.Context) error { return l.election.Resign(ctx, l.id) }); err != nil {
+	if err := within(resigning, leadTimeout, func(ctx context.Context) error { return l.election.Resign(ctx, l.id) }); err != nil {
 		l.log.Debug("the lead ends by itself", "error", err)
 	}
 	if ctx.Err() == nil {
@@ -105,7 +110,7 @@ func (l *leader) serve(ctx context.Context, until time.Time, duties func(ctx con
 func (l *leader) renew(ctx context.Context, end func(), until time.Time) {
 	over := time.AfterFunc(time.Until(until), end)
 	defer over.Stop()
-	tick := time.NewTicker(leaseRenewal)
+	tick := time.NewTicker(LeaseRenewal)
 	defer tick.Stop()
 	for {
 		select {
@@ -113,7 +118,7 @@ func (l *leader) renew(ctx context.Context, end func(), until time.Time) {
 			return
 		case <-tick.C:
 		}
-		if past(l.fit.Load(), unfitAfter) {
+		if time.Since(*l.fit.Load()) >= unfitAfter {
 			return
 		}
 		leads, until, err := l.lead(ctx)

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // throne is the ledger as those who want to lead find it.
@@ -151,7 +149,7 @@ func TestALeaderThatStopsGivesTheLeadUpAtOnce(t *testing.T) {
 		defer r.end()
 		time.Sleep(time.Minute)
 		r.heirs["a"].stop()
-		time.Sleep(leaseRenewal)
+		time.Sleep(LeaseRenewal)
 		synctest.Wait()
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -166,20 +164,20 @@ func TestALeaderWhoseWorkFailsLetsAnotherTry(t *testing.T) {
 		r := reign(t, "a", "a", "b")
 		defer r.end()
 		r.is("at first", "a")
-		time.Sleep(unfitAfter + 2*leaseRenewal)
+		time.Sleep(unfitAfter + 2*LeaseRenewal)
 		r.is("when its work has failed for long", "b")
 		time.Sleep(time.Minute)
 		r.is("for the other's goes well", "b")
 		r.heirs["b"].stop()
-		time.Sleep(leaseRenewal)
+		time.Sleep(LeaseRenewal)
 		r.is("alone", "a")
-		time.Sleep(unfitAfter + restFor + 2*leaseRenewal)
+		time.Sleep(unfitAfter + restFor + 2*LeaseRenewal)
 		r.is("alone, after a rest", "a")
 	})
 }
 
-// TestOneKeeperOfAllPromotes: the others do nothing that is done for all.
-func TestOneKeeperOfAllPromotes(t *testing.T) {
+// TestOneProcessOfAllPromotes: the others do nothing that is done for all.
+func TestOneProcessOfAllPromotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := &throne{}
 		var shelves [3]*shelf
@@ -189,11 +187,11 @@ func TestOneKeeperOfAllPromotes(t *testing.T) {
 			s := queuedOn()
 			s.known, s.queued = map[string]string{"one": "new", "two": "new"}, nil
 			shelves[i] = s
-			k := &Keeper{Books: s, Claims: s, Epochs: s, Leading: one, Queue: present{s}, Worker: NewWorker(WorkerOptions{ID: string(rune('a' + i))}),
-				Metrics: NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler)}
+			m := &Maintainer{Store: s, Claims: s, Epochs: s, Election: one, Queue: present{s}, Worker: NewWorker(WorkerOptions{ID: string(rune('a' + i))}),
+				Metrics: uncounted(), Log: slog.New(slog.DiscardHandler)}
 			var ctx context.Context
 			ctx, stops[i] = context.WithCancel(t.Context())
-			all.Go(func() { k.Run(ctx) })
+			all.Go(func() { m.Run(ctx) })
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)
@@ -202,7 +200,7 @@ func TestOneKeeperOfAllPromotes(t *testing.T) {
 			t.Errorf("promoted %d, %d and %d times, read %d, %d and %d times", a.promoted, b.promoted, c.promoted, a.read, b.read, c.read)
 		}
 		stops[0]()
-		time.Sleep(2 * leaseRenewal)
+		time.Sleep(2 * LeaseRenewal)
 		synctest.Wait()
 		if b, c := shelves[1].promoted, shelves[2].promoted; (b > 0) == (c > 0) {
 			t.Errorf("after the leader's end the others promoted %d and %d times", b, c)

@@ -4,19 +4,23 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"ledgerhook/delivery/outage"
 )
 
 // LeaseTime is how long a worker counts as alive after it was last heard of,
 // by the database's clock. What a dead one was sending is sent again by others.
 const LeaseTime = 5 * time.Second
 
+// LeaseRenewal is how often a worker says that it lives.
+const LeaseRenewal = time.Second
+
 const (
-	leaseRenewal = time.Second
 	// renewalTimeout leaves time for a second try, on another connection,
 	// before the lease ends.
 	renewalTimeout = 2 * time.Second
 	// heartbeatGap between two heartbeats means that one of them was missing.
-	heartbeatGap = 2 * leaseRenewal
+	heartbeatGap = 2 * LeaseRenewal
 )
 
 // Leases is what keeping a lease needs of the ledger.
@@ -35,9 +39,9 @@ type lease struct {
 	doubted atomic.Pointer[time.Time] // renewed as it was when the ledger last gave no answer
 }
 
-// lost reports whether others may take the worker for dead. It must then begin
+// expired reports whether others may take the worker for dead. It must then begin
 // nothing: they would send the same at the same time.
-func (l *lease) lost() bool { return !l.alone && past(l.renewed.Load(), LeaseTime) }
+func (l *lease) expired() bool { return !l.alone && past(l.renewed.Load(), LeaseTime) }
 
 // doubt notes that the ledger gave no answer.
 func (l *lease) doubt() { l.doubted.Store(l.renewed.Load()) }
@@ -62,7 +66,7 @@ func (l *lease) sure() bool {
 func past(then *time.Time, d time.Duration) bool { return then != nil && time.Since(*then) >= d }
 
 func (l *lease) renew(began time.Time) {
-	if l.lost() {
+	if l.expired() {
 		l.ends.Add(1)
 	}
 	if before := l.renewed.Load(); before == nil || began.Sub(*before) >= heartbeatGap {
@@ -85,16 +89,21 @@ func (w *Worker) TakeLease(ctx context.Context, leases Leases, host string) erro
 
 // KeepLease renews the lease until ctx ends.
 func (w *Worker) KeepLease(ctx context.Context, leases Leases, host string) {
-	var o outage
-	tick := time.NewTicker(leaseRenewal)
+	var failing outage.Log
+	tick := time.NewTicker(LeaseRenewal)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			err := within(ctx, renewalTimeout, func(ctx context.Context) error { return w.TakeLease(ctx, leases, host) })
-			o.tell(ctx, w.log, "keep the worker's lease", "heartbeat", err)
+			failing.Note(ctx, w.log, "keep the worker's lease", "heartbeat", w.renewLease(ctx, leases, host))
 		}
 	}
+}
+
+func (w *Worker) renewLease(ctx context.Context, leases Leases, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, renewalTimeout)
+	defer cancel()
+	return w.TakeLease(ctx, leases, host)
 }

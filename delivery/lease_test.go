@@ -31,11 +31,11 @@ type leased struct {
 	t *testing.T
 }
 
-func (w leased) is(when string, lost, sure bool) {
+func (w leased) is(when string, expired, sure bool) {
 	w.t.Helper()
 	synctest.Wait()
-	if w.lease.lost() != lost || w.lease.sure() != sure {
-		w.t.Errorf("%s: lost %t, sure of others %t; want %t and %t", when, w.lease.lost(), w.lease.sure(), lost, sure)
+	if w.lease.expired() != expired || w.lease.sure() != sure {
+		w.t.Errorf("%s: expired %t, sure of others %t; want %t and %t", when, w.lease.expired(), w.lease.sure(), expired, sure)
 	}
 }
 
@@ -62,12 +62,12 @@ func TestAWorkerKnowsWhenOthersMayTakeItForDead(t *testing.T) {
 		w.is("when it is missing", false, false)
 		time.Sleep(LeaseTime - heartbeatGap - time.Millisecond)
 		w.is("just before the end", false, false)
-		time.Sleep(leaseRenewal)
+		time.Sleep(LeaseRenewal)
 		w.is("after the last heartbeat's time", true, false)
 		time.Sleep(time.Hour)
 		w.is("in a long silence", true, false)
 		r.silent.Store(0)
-		time.Sleep(leaseRenewal + renewalTimeout)
+		time.Sleep(LeaseRenewal + renewalTimeout)
 		w.is("heard again", false, false)
 		time.Sleep(LeaseTime)
 		w.is("when the others have had their time, too", false, true)
@@ -81,15 +81,15 @@ func TestAnOutageShorterThanTheLeaseLetsNobodySeemDead(t *testing.T) {
 		w := leased{NewWorker(WorkerOptions{Log: slog.New(slog.DiscardHandler)}), t}
 		for range 10 {
 			w.lease.renew(time.Now())
-			time.Sleep(leaseRenewal)
+			time.Sleep(LeaseRenewal)
 		}
 		w.is("before", false, true)
-		time.Sleep(LeaseTime - leaseRenewal - 800*time.Millisecond)
+		time.Sleep(LeaseTime - LeaseRenewal - 800*time.Millisecond)
 		w.is("as the ledger is back", false, false)
 		w.lease.renew(time.Now())
-		for range LeaseTime / leaseRenewal {
+		for range LeaseTime / LeaseRenewal {
 			w.is("while the others get their time", false, false)
-			time.Sleep(leaseRenewal)
+			time.Sleep(LeaseRenewal)
 			w.lease.renew(time.Now())
 		}
 		w.is("after it", false, true)
@@ -137,10 +137,10 @@ func TestAHeartbeatThatHangsLeavesTimeForAnother(t *testing.T) {
 		go w.KeepLease(ctx, r, "host")
 		for range 100 {
 			r.silent.Store(1)
-			for range LeaseTime / leaseRenewal {
-				time.Sleep(leaseRenewal)
-				if w.lease.lost() {
-					t.Fatal("the lease was lost to one heartbeat")
+			for range LeaseTime / LeaseRenewal {
+				time.Sleep(LeaseRenewal)
+				if w.lease.expired() {
+					t.Fatal("the lease expired over one heartbeat")
 				}
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Metrics are the delivery and queue groups.
+// Metrics are those of attempts, and of what is handed to the queue.
 type Metrics struct {
 	attempts     *prometheus.CounterVec
 	duration     *prometheus.HistogramVec
@@ -24,10 +24,7 @@ type Metrics struct {
 	signing      prometheus.Histogram
 	first        *prometheus.CounterVec // by path
 	enqueueFails prometheus.Counter
-	repaired     *prometheus.CounterVec
-	oldest       *prometheus.GaugeVec
 	blocked      *prometheus.CounterVec
-	replayed     *prometheus.CounterVec
 	certificate  *prometheus.GaugeVec
 
 	partners partnerLabels
@@ -72,23 +69,14 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "First attempts by where their tickets went: direct, to a free slot of the process that admitted them, or to the queue."}, []string{"path"}),
 		enqueueFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_queue_enqueue_failures_total",
 			Help: "Tickets that could not be handed to the queue; the reconciler does it later."}),
-		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_reconciler_repaired_total",
-			Help: "Deliveries that were brought back on their way: worker_dead, queue_emptied or ticket_lost."}, []string{"reason"}),
-		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_queue_oldest_due_age_seconds",
-			Help: "For how long the longest queued delivery has waited for a worker. The process that leads has it."}, []string{"queue"}),
 		blocked: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ssrf_blocked_total",
 			Help: "Attempts whose address may not be dialled: address, port or plain."}, []string{"reason"}),
 		certificate: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_tls_not_after_timestamp_seconds",
 			Help: "When the certificate that the partner's receiver showed last ends, in seconds since 1970."}, []string{"partner"}),
-		replayed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_replay_deliveries_total",
-			Help: "Items of bulk replays that became deliveries (admitted) or were skipped."}, []string{"result"}),
 		partners: partnerLabels{seen: map[string]bool{}},
 	}
 	reg.MustRegister(m.attempts, m.duration, m.phases, m.firstDelay, m.completion, m.finished, m.failures, m.responses, m.signing,
-		m.first, m.enqueueFails, m.repaired, m.oldest, m.blocked, m.replayed, m.certificate)
-	for _, reason := range []string{"worker_dead", "queue_emptied", "ticket_lost"} {
-		m.repaired.WithLabelValues(reason)
-	}
+		m.first, m.enqueueFails, m.blocked, m.certificate)
 	for _, outcome := range []webhook.Outcome{webhook.OutcomeDelivered, webhook.OutcomeFailed, webhook.OutcomeUnknown} {
 		m.duration.WithLabelValues(string(outcome))
 	}
@@ -97,9 +85,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 	for _, phase := range []string{"dns", "connect", "tls", "first_byte"} {
 		m.phases.WithLabelValues(phase)
-	}
-	for _, result := range []string{"admitted", "skipped"} {
-		m.replayed.WithLabelValues(result)
 	}
 	for _, path := range []string{pathDirect, pathQueue} {
 		m.first.WithLabelValues(path)
@@ -150,28 +135,6 @@ func observe(to prometheus.Observer, value float64, traceID string) {
 func (m *Metrics) signed(took time.Duration) {
 	if m != nil {
 		m.signing.Observe(took.Seconds())
-	}
-}
-
-func (m *Metrics) enqueueFailed() { m.enqueueFails.Inc() }
-
-// oldestQueued sets the age of each shard's longest queued delivery. queued are
-// the longest of all shards, at most reconcileRows: what one holds beyond them
-// has not waited longer than the last.
-func (m *Metrics) oldestQueued(queued []Queued, q Holder) {
-	ages := map[string]float64{}
-	for _, shard := range q.Shards() {
-		ages[shard] = 0
-		if len(queued) == reconcileRows {
-			ages[shard] = time.Since(queued[reconcileRows-1].At).Seconds()
-		}
-	}
-	for _, d := range queued {
-		shard := q.ShardOf(d.EndpointID)
-		ages[shard] = max(ages[shard], time.Since(d.At).Seconds())
-	}
-	for shard, age := range ages {
-		m.oldest.WithLabelValues(shard).Set(age)
 	}
 }
 

@@ -48,11 +48,12 @@ func job(partner string) Job {
 func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg)
+	kept := NewMaintenanceMetrics(reg, m)
 	a := webhook.Attempt{Number: 1, Trigger: webhook.TriggerFirst, Outcome: webhook.OutcomeDelivered, StatusCode: 200, StartedAt: time.Now(),
 		Phases: webhook.Phases{DNS: 1, Connect: 1, TLS: 1, FirstByte: 1, Total: 4}}
 	m.attempted(job("acme"), a, Verdict{State: webhook.Delivered})
 	m.signed(time.Millisecond)
-	m.oldestQueued([]Queued{{At: time.Now().Add(-time.Minute)}}, oneShard{})
+	kept.oldestQueued([]Queued{{At: time.Now().Add(-time.Minute)}}, oneShard{})
 	got, _ := gather(t, reg)
 	want := map[string]string{
 		"ledgerhook_delivery_attempts_total":              "outcome,partner,trigger",
@@ -78,7 +79,7 @@ func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 
 func TestClosedLabelSetsBeginAtZero(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	NewMetrics(reg)
+	NewMaintenanceMetrics(reg, NewMetrics(reg))
 	_, got := gather(t, reg)
 	want := map[string][]string{
 		"ledgerhook_delivery_attempt_duration_seconds":    {"delivered", "failed", "unknown"},

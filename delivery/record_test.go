@@ -102,7 +102,7 @@ func TestARecordThatComesTooLateIsNotCounted(t *testing.T) {
 			return http.StatusOK
 		})
 		g.endpoint(t, partner.URL)
-		frozen := g.run(t, parts{keepless: true})
+		frozen := g.run(t, parts{idle: true})
 		id := g.append(t, webhook.CreateCard).DeliveryIDs[0]
 		partner.wait(t, 1)
 		claimed, err := g.Claimed(t.Context(), frozen.id, time.Now().Add(time.Hour), 10)
@@ -214,7 +214,7 @@ func TestAClaimWhoseAnswerOutlivesTheLeaseIsLeftToOthers(t *testing.T) {
 				g.endpoint(t, partner.URL)
 				late := tardy{g.Ledger, make(chan struct{}, 1), make(chan struct{})}
 				leases := &patchy{Leases: g.Ledger}
-				slow := g.run(t, parts{ledger: late, leases: leases, keepless: true})
+				slow := g.run(t, parts{ledger: late, leases: leases, idle: true})
 				answer := sync.OnceFunc(func() { close(late.answer) })
 				t.Cleanup(answer) // before its own cleanup, which waits for its handlers
 				if test.admitted {

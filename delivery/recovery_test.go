@@ -128,7 +128,7 @@ func TestWhatAKilledWorkerWasSendingIsUnknownAndSentAgain(t *testing.T) {
 		partner := receive(t, accept)
 		g.endpoints(t, 4, partner)
 		ledger := mute{g.Ledger, make(chan struct{})}
-		victim := g.run(t, parts{ledger: ledger, keepless: true})
+		victim := g.run(t, parts{ledger: ledger, idle: true})
 		t.Cleanup(func() { close(ledger.killed) }) // its handlers end before its own cleanup waits for them
 		for range 2 {
 			g.append(t, webhook.CreateCard)
@@ -230,7 +230,7 @@ func TestAWorkerThatAloneCannotReachTheLedgerLeavesTheWorkToOthers(t *testing.T)
 	partner := receive(t, accept)
 	g.endpoints(t, 20, partner)
 	ledger, leases := &unreachable{Ledger: g.Ledger, noClaim: true}, &patchy{Leases: g.Ledger}
-	g.run(t, parts{slots: slots, ledger: ledger, leases: leases, keepless: true})
+	g.run(t, parts{slots: slots, ledger: ledger, leases: leases, idle: true})
 	ledger.away.Store(true)
 	leases.dead.Store(true)
 	for range 10 {
@@ -281,7 +281,7 @@ func TestAFirstAttemptThatFindsAFreeSlotIsClaimedWithItsAdmission(t *testing.T) 
 		g.endpoint(t, partner.URL)
 		none := &unreachable{Ledger: g.Ledger, noClaim: true}
 		none.away.Store(true)
-		run := g.run(t, parts{slots: 4 * len(g.queue.Shards()), ledger: none, keepless: true})
+		run := g.run(t, parts{slots: 4 * len(g.queue.Shards()), ledger: none, idle: true})
 		g.admission.Use(run.servers)
 		const many = 10
 		for n := range many {
@@ -334,7 +334,7 @@ func TestAWorkerThatIsStoppingTakesNoTicket(t *testing.T) {
 		}})
 		partner := receive(t, accept)
 		g.endpoint(t, partner.URL)
-		run := g.run(t, parts{keepless: true})
+		run := g.run(t, parts{idle: true})
 		a := g.append(t, webhook.CreateCard)
 		stopped, cancel := context.WithCancel(t.Context())
 		cancel()

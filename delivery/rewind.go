@@ -11,14 +11,20 @@ import (
 // a process that is gone may have written them by a clock that was ahead.
 const rewindEvery = 5 * time.Minute
 
-// rewind looks stored times over when the keeper begins, when the clock has
-// been set back, and every now and then. What fails is done again.
-func (k *Keeper) rewind(ctx context.Context) {
-	if now := time.Now(); k.clock.due(now) {
-		k.step(ctx, "rewind", func(ctx context.Context) error {
-			err := k.Books.Rewind(ctx)
+// rewinder looks stored times over when it begins, when the clock has been set
+// back, and every rewindEvery. What fails is done again.
+type rewinder struct {
+	store Store
+	steps *steps
+	clock clock
+}
+
+func (r *rewinder) rewind(ctx context.Context) {
+	if now := time.Now(); r.clock.due(now) {
+		r.steps.run(ctx, "rewind", func(ctx context.Context) error {
+			err := r.store.Rewind(ctx)
 			if err == nil {
-				k.clock.rewound = now
+				r.clock.rewound = now
 			}
 			return err
 		})

@@ -28,9 +28,9 @@ func TestAClockThatWasSetBackIsNoticed(t *testing.T) {
 	}
 }
 
-// times are books whose stored times are looked over; the first time fails.
+// times is a store whose stored times are looked over; the first time fails.
 type times struct {
-	Books
+	Store
 	looked int
 }
 
@@ -45,7 +45,7 @@ func TestStoredTimesAreLookedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &times{}
-		k := &Keeper{Books: b, Log: slog.New(slog.DiscardHandler)}
+		r := &rewinder{store: b, steps: &steps{log: slog.New(slog.DiscardHandler)}}
 		for _, step := range []struct {
 			name string
 			wait time.Duration
@@ -57,13 +57,13 @@ func TestStoredTimesAreLookedOver(t *testing.T) {
 			{"every five minutes", rewindEvery - time.Second, 3},
 		} {
 			time.Sleep(step.wait)
-			k.rewind(t.Context())
+			r.rewind(t.Context())
 			if b.looked != step.want {
 				t.Errorf("%s: looked over %d times, want %d", step.name, b.looked, step.want)
 			}
 		}
-		k.clock.rewound = time.Time{} // as due does once the clock was set back
-		if k.rewind(t.Context()); b.looked != 4 {
+		r.clock.rewound = time.Time{} // as due does once the clock was set back
+		if r.rewind(t.Context()); b.looked != 4 {
 			t.Errorf("a clock that was set back: looked over %d times, want 4", b.looked)
 		}
 	})

@@ -70,8 +70,8 @@ func (l *line) Lost(_ context.Context, queued []delivery.Queued) (lost []deliver
 // days is a gateway whose time is a bubble's.
 type days struct {
 	*gateway
-	keeper *delivery.Keeper
-	began  time.Time
+	maintainer *delivery.Maintainer
+	began      time.Time
 }
 
 // simulate runs test in a bubble, beside a receiver. Its answer gets the
@@ -97,6 +97,7 @@ func open(t *testing.T) *days {
 	t.Helper()
 	g := &gateway{Bench: ledgertest.New(t, "sqlite"), policy: schedule, registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
 	g.metrics = delivery.NewMetrics(g.registry)
+	g.maintenance = delivery.NewMaintenanceMetrics(g.registry, g.metrics)
 	masterKey := make([]byte, signer.MasterKeySize)
 	_, _ = rand.Read(masterKey)
 	var err error
@@ -121,11 +122,11 @@ func open(t *testing.T) *days {
 	queue.deliver = worker.Take
 	t.Cleanup(queue.under.Wait)
 	g.createPartner(t)
-	return &days{gateway: g, began: time.Now(), keeper: &delivery.Keeper{Books: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,
-		Policy: g.policy, Metrics: g.metrics, Log: g.log}}
+	return &days{gateway: g, began: time.Now(), maintainer: &delivery.Maintainer{Store: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,
+		Metrics: g.maintenance, Log: g.log}}
 }
 
-// passUntil lets time pass until the fact holds. The keeper runs whenever a
+// passUntil lets time pass until the fact holds. Maintenance runs whenever a
 // window is to be looked at; in between its 432,000 ticks a day would find
 // nothing, which a look shortly before their end shows.
 func (d *days) passUntil(t *testing.T, fact func() bool) {
@@ -145,11 +146,11 @@ func (d *days) passUntil(t *testing.T, fact func() bool) {
 			}
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		var keeping sync.WaitGroup
-		keeping.Go(func() { d.keeper.Run(ctx) })
+		var maintaining sync.WaitGroup
+		maintaining.Go(func() { d.maintainer.Run(ctx) })
 		time.Sleep(2 * time.Second)
 		stop()
-		keeping.Wait()
+		maintaining.Wait()
 	}
 }
 

@@ -69,6 +69,9 @@ func NewWorker(o WorkerOptions) *Worker {
 	}
 }
 
+// ID names the worker in the ledger: wrk_….
+func (w *Worker) ID() string { return w.id }
+
 // Deliver makes one attempt at a claimed delivery: it sends, decides what follows
 // and records both. What a reused connection lost is sent again at once.
 func (w *Worker) Deliver(ctx context.Context, job Job) {
@@ -110,7 +113,7 @@ func (w *Worker) claim(ctx context.Context, t Ticket) (Job, bool) {
 	if err != nil || !ok {
 		return Job{}, false
 	}
-	if w.lease.lost() || w.lease.ends.Load() > ends {
+	if w.lease.expired() || w.lease.ends.Load() > ends {
 		return Job{}, false // others may have given it up meanwhile and send it
 	}
 	w.mu.Lock()
@@ -137,7 +140,7 @@ func (w *Worker) Begin(ctx context.Context, job Job) {
 	w.mu.Lock()
 	expected := w.inFlight[flightOf(job.Delivery)]
 	w.mu.Unlock()
-	if ctx.Err() != nil || w.lease.lost() || w.lease.ends.Load() > expected.ends {
+	if ctx.Err() != nil || w.lease.expired() || w.lease.ends.Load() > expected.ends {
 		w.finish(job.Delivery) // others may have given it up meanwhile and send it
 		return
 	}
@@ -178,7 +181,7 @@ func (w *Worker) inDoubt() bool {
 // able reports whether the worker may begin a delivery: what cannot be
 // recorded, or not by us, should not be sent.
 func (w *Worker) able() bool {
-	return w.stuck.Load() == 0 && !w.lease.lost() && !w.lease.doubtful()
+	return w.stuck.Load() == 0 && !w.lease.expired() && !w.lease.doubtful()
 }
 
 // Ready waits until the worker may begin a delivery, which it may not while it

@@ -6,8 +6,8 @@ import (
 	"ledgerhook/delivery"
 )
 
-// keeperLease is the lease of the one process that keeps deliveries on their way.
-const keeperLease = "keeper"
+// leadLease is the lease of the process that leads maintenance.
+const leadLease = "keeper"
 
 // Lead implements delivery.Election. Like a heartbeat it waits for nobody
 // else's connection; where another process leads it locks nothing.
@@ -18,7 +18,7 @@ func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 		" WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = $1 AND leases.holder <> $2 AND leases.seen_at"+lives+")"+
 		" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, seen_at = excluded.seen_at"+
 		" WHERE leases.holder = excluded.holder OR NOT (leases.seen_at"+lives+")",
-		keeperLease, workerID, delivery.LeadTime.Microseconds())
+		leadLease, workerID, delivery.LeadTime.Microseconds())
 	if err != nil {
 		return false, err
 	}
@@ -28,7 +28,7 @@ func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 
 // Resign implements delivery.Election.
 func (l *Ledger) Resign(ctx context.Context, workerID string) error {
-	_, err := l.db.Lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", keeperLease, workerID)
+	_, err := l.db.Lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", leadLease, workerID)
 	return err
 }
 

@@ -188,16 +188,16 @@ func TestTheEpochOfAShardIsRemembered(t *testing.T) {
 	})
 }
 
-func TestOfKeepersThatGiveTheSameAttemptUpOneCounts(t *testing.T) {
+func TestOfProcessesThatGiveTheSameAttemptUpOneCounts(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 8)
 		storeMany(t, b, "acme", 1)
 		lost := result(take(t, b, one(t, b)), webhook.Attempt{Outcome: webhook.OutcomeUnknown}, retryAt(time.Now()))
 		var counted atomic.Int32
-		var keepers sync.WaitGroup
+		var processes sync.WaitGroup
 		for range 4 {
-			keepers.Go(func() {
+			processes.Go(func() {
 				first, err := b.Record(t.Context(), lost)
 				if err != nil {
 					t.Error(err)
@@ -207,7 +207,7 @@ func TestOfKeepersThatGiveTheSameAttemptUpOneCounts(t *testing.T) {
 				}
 			})
 		}
-		keepers.Wait()
+		processes.Wait()
 		same(t, "counted", counted.Load(), int32(1))
 		b.CheckWindows(t)
 		b.CheckAttempts(t)

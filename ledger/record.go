@@ -24,7 +24,7 @@ type recordOp struct {
 	lane    int // in which it waits if it does
 }
 
-// Record implements delivery.Ledger and delivery.Books. It is fenced by the
+// Record implements delivery.Ledger. It is fenced by the
 // delivery's generation: the second record of an attempt, and one that comes
 // after the reconciler gave the delivery up, change nothing and are no error.
 func (l *Ledger) Record(ctx context.Context, r delivery.Result) (counted bool, err error) {

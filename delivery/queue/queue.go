@@ -116,7 +116,7 @@ func (q *Queue) tellOthers() {
 	q.quiet = func() { cancel(); done.Wait() }
 }
 
-// answerTime is how long the queue's keepers wait for a node of Redis, so that
+// answerTime is how long maintenance waits for a node of Redis, so that
 // one that hangs does not hold up what others hold.
 const answerTime = 3 * time.Second
 

@@ -1,4 +1,4 @@
-package delivery
+package outage
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ func TestAnOutageIsToldOnceOfEachStepAndOnceWhenItIsOver(t *testing.T) {
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, nil))
 	away := errors.New("connection refused")
-	var o outage
+	var l Log
 	tell := func(step string, err error, want int) {
 		t.Helper()
-		o.tell(t.Context(), log, "keep deliveries on their way", step, err)
+		l.Note(t.Context(), log, "keep deliveries on their way", step, err)
 		if got := strings.Count(lines.String(), "\n"); got != want {
 			t.Errorf("%d lines, want %d:\n%s", got, want, lines.String())
 		}
@@ -40,7 +40,7 @@ func TestAnOutageIsToldOnceOfEachStepAndOnceWhenItIsOver(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	o.tell(ctx, log, "keep deliveries on their way", "promote", ctx.Err())
+	l.Note(ctx, log, "keep deliveries on their way", "promote", ctx.Err())
 	tell("promote", nil, 6)
 	if text := lines.String(); strings.Count(text, "connection refused") != 4 || strings.Count(text, " again") != 2 {
 		t.Error(text)

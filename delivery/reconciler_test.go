@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// shelf is books and queue of a gateway where very much waits.
+// shelf is store and queue of a gateway where very much waits.
 type shelf struct {
-	Books
+	Store
 	Holder
 	queued   []Queued // longest first
 	read     int      // how often they were read
@@ -58,6 +58,16 @@ func (s *shelf) Enqueue(_ context.Context, t Ticket) error {
 	return nil
 }
 
+func (s *shelf) reconciler() *reconciler {
+	return &reconciler{store: s, epochs: s, queue: s, metrics: uncounted(), succeed: func() {}}
+}
+
+// uncounted are metrics that nobody reads.
+func uncounted() *MaintenanceMetrics {
+	reg := prometheus.NewRegistry()
+	return NewMaintenanceMetrics(reg, NewMetrics(reg))
+}
+
 func (s *shelf) Rewind(context.Context) error              { return nil }
 func (s *shelf) Promote(context.Context, int) (int, error) { s.promoted++; return 0, nil }
 
@@ -70,8 +80,6 @@ func (s *shelf) Abandoned(ctx context.Context, _ string, _ int) ([]InFlight, err
 func (s *shelf) Claimed(ctx context.Context, _ string, _ time.Time, _ int) ([]InFlight, error) {
 	return s.Abandoned(ctx, "", 0)
 }
-
-func (s *shelf) Record(context.Context, Result) (bool, error) { return false, nil }
 
 // The shelf's endpoints have the name of their shard, and one of those is away.
 func (s *shelf) Shards() []string                 { return []string{"away", "one", "two"} }
@@ -119,10 +127,10 @@ func TestALostTicketIsFoundBehindManyThatWait(t *testing.T) {
 	s.lost[last] = true
 	s.queued = append(s.queued, Queued{Ticket{DeliveryID: "fresh"}, time.Now()})
 	s.lost["fresh"] = true // on its way to the queue
-	k := &Keeper{Books: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
+	r := s.reconciler()
 	for turn := 1; turn <= 6; turn++ {
 		before := s.asked
-		if _, err := k.requeueLost(t.Context()); err != nil {
+		if _, err := r.requeueLost(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if asked := s.asked - before; asked > reconcileRows {
@@ -151,17 +159,17 @@ func queuedOn() *shelf {
 func TestAShardThatIsAwayLeavesTheOthersRepaired(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		repair func(*Keeper, context.Context) (int, error)
+		repair func(*reconciler, context.Context) (int, error)
 		want   []string
 		known  map[string]string
 	}{
-		{"lost tickets", (*Keeper).requeueLost, []string{"on one", "on two"}, map[string]string{"away": "old", "one": "old", "two": "new"}},
-		{"an emptied shard", (*Keeper).refillEmptied, []string{"on one"}, map[string]string{"away": "old", "one": "new", "two": "new"}},
+		{"lost tickets", (*reconciler).requeueLost, []string{"on one", "on two"}, map[string]string{"away": "old", "one": "old", "two": "new"}},
+		{"an emptied shard", (*reconciler).refillEmptied, []string{"on one"}, map[string]string{"away": "old", "one": "new", "two": "new"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := queuedOn()
-			k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
-			n, err := test.repair(k, t.Context())
+			r := s.reconciler()
+			n, err := test.repair(r, t.Context())
 			slices.Sort(s.enqueued)
 			if n != len(test.want) || !slices.Equal(s.enqueued, test.want) || !maps.Equal(s.known, test.known) {
 				t.Errorf("%d are repaired: %q, epochs %v; want %q, %v", n, s.enqueued, s.known, test.want, test.known)
@@ -189,8 +197,8 @@ func TestEverythingThatAnEmptiedQueueHeldIsEnqueuedAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 20*reconcileRows + 1
 	s := crowd(many)
-	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
-	n, err := k.refillEmptied(t.Context())
+	r := s.reconciler()
+	n, err := r.refillEmptied(t.Context())
 	if !errors.Is(err, errShardAway) {
 		t.Errorf("of the shard that is away is said: %v", err)
 	}
@@ -204,16 +212,16 @@ func TestAnEnqueueingThatWasBrokenOffGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	s := crowd(3 * reconcileRows)
 	s.known["away"] = ""
-	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
+	r := s.reconciler()
 	ctx, cut := context.WithCancel(t.Context())
 	s.full = 2*reconcileRows + 100
-	k.Books = cutting{s, 3, cut} // its time is up as it reads the third page
-	if _, err := k.refillEmptied(ctx); err == nil || s.known["one"] != "old" {
+	r.store = cutting{s, 3, cut} // its time is up as it reads the third page
+	if _, err := r.refillEmptied(ctx); err == nil || s.known["one"] != "old" {
 		t.Errorf("broken off: %v, epoch %q", err, s.known["one"])
 	}
 	first := len(s.enqueued)
-	s.full, k.Books = 0, s
-	if _, err := k.refillEmptied(t.Context()); !errors.Is(err, errShardAway) || s.known["one"] != "new" {
+	s.full, r.store = 0, s
+	if _, err := r.refillEmptied(t.Context()); !errors.Is(err, errShardAway) || s.known["one"] != "new" {
 		t.Errorf("gone on: %v, epoch %q", err, s.known["one"])
 	}
 	if again := len(s.enqueued) - first; again != reconcileRows {
@@ -221,7 +229,7 @@ func TestAnEnqueueingThatWasBrokenOffGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// cutting are books that end a context when they are read for the nth time.
+// cutting is a store that end a context when it is read for the nth time.
 type cutting struct {
 	*shelf
 	n   int
@@ -245,8 +253,8 @@ func TestManyLostTicketsComeBackInOneTurn(t *testing.T) {
 	for _, q := range s.queued {
 		s.lost[q.DeliveryID] = true
 	}
-	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
-	if n, err := k.requeueLost(t.Context()); n != many || err != nil {
+	r := s.reconciler()
+	if n, err := r.requeueLost(t.Context()); n != many || err != nil {
 		t.Errorf("%d came back (%v), want %d", n, err, many)
 	}
 	if len(s.requeued) != many || len(s.enqueued) != many || s.read != 11 {
@@ -261,8 +269,8 @@ func TestAQueueThatTakesNoMoreEndsTheTurn(t *testing.T) {
 		s.lost[q.DeliveryID] = true
 	}
 	s.full = 100
-	k := &Keeper{Books: s, Epochs: s, Queue: s, Metrics: NewMetrics(prometheus.NewRegistry())}
-	if _, err := k.requeueLost(t.Context()); !errors.Is(err, errShardAway) || len(s.enqueued) != 100 || s.read != 1 {
+	r := s.reconciler()
+	if _, err := r.requeueLost(t.Context()); !errors.Is(err, errShardAway) || len(s.enqueued) != 100 || s.read != 1 {
 		t.Errorf("%d enqueued with %d reads: %v", len(s.enqueued), s.read, err)
 	}
 }
@@ -270,10 +278,10 @@ func TestAQueueThatTakesNoMoreEndsTheTurn(t *testing.T) {
 func TestARepairThatHangsHoldsUpNoPromotion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := queuedOn()
-		k := &Keeper{Books: s, Claims: s, Epochs: s, Queue: s, Worker: NewWorker(WorkerOptions{Alone: true}), Metrics: NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler)}
+		m := &Maintainer{Store: s, Claims: s, Epochs: s, Queue: s, Worker: NewWorker(WorkerOptions{Alone: true}), Metrics: uncounted(), Log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithTimeout(t.Context(), stepTimeout)
 		defer stop()
-		k.Run(ctx)
+		m.Run(ctx)
 		if want := int(stepTimeout / promoteEvery); s.promoted < want {
 			t.Errorf("promoted %d times, want %d", s.promoted, want)
 		}
