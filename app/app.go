@@ -21,6 +21,7 @@ import (
 	"ledgerhook/dashboard"
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/maintenance"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
@@ -72,7 +73,7 @@ type App struct {
 
 	registry           *prometheus.Registry
 	deliveryMetrics    *delivery.Metrics
-	maintenanceMetrics *delivery.MaintenanceMetrics
+	maintenanceMetrics *maintenance.Metrics
 	webMetrics         *web.Metrics
 	ingestMetrics      *ingest.Metrics
 	databaseMetrics    *database.Metrics

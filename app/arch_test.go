@@ -55,6 +55,14 @@ var parts = map[string][]string{
 	"dashboard/chart":           {"dashboard/locale"},
 	"dashboard/locale":          nil,
 
+	"delivery":                 {"^", "delivery/sender", "delivery/guard", "delivery/outage"},
+	"delivery/maintenance":     {"webhook", "delivery", "delivery/outage"},
+	"delivery/queue":           {"webhook", "delivery"},
+	"delivery/queue/queuetest": nil,
+	"delivery/sender":          {"webhook", "delivery/guard"},
+	"delivery/guard":           {"webhook"},
+	"delivery/outage":          nil,
+
 	"ledger":            {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
@@ -69,10 +77,10 @@ var reserved = []struct {
 	path string
 	by   []string
 }{
-	{"github.com/hibiken/asynq", []string{"delivery"}},
-	{"github.com/alicebob/miniredis", []string{"delivery"}},
+	{"github.com/hibiken/asynq", []string{"delivery/queue"}},
+	{"github.com/alicebob/miniredis", []string{"delivery/queue"}},
 	{"github.com/sony/gobreaker", []string{"delivery"}},
-	{"github.com/redis/go-redis", []string{"delivery", "web", "bench"}},
+	{"github.com/redis/go-redis", []string{"delivery/queue", "web", "bench"}},
 	{"github.com/jackc/pgx", []string{"ledger/database", "ledger/ledgertest", "bench"}},
 	{"modernc.org/sqlite", []string{"ledger/database", "bench"}},
 	{"github.com/pressly/goose", []string{"ledger/database"}},
@@ -160,7 +168,7 @@ func TestAWrongImportIsFound(t *testing.T) {
 		{"test data are not code of ours", "orders/testdata/x.go", "ledgerhook/ledger", ""},
 
 		{"an arrow upward", "orders/rates.go", "ledgerhook/ledger", "orders/rates.go imports ledgerhook/ledger: orders may import webhook of ours"},
-		{"an arrow upward from a subpackage", "delivery/queue/queue.go", "ledgerhook/ledger/sqlite", "delivery may import webhook, signer of ours"},
+		{"an arrow upward from a subpackage", "delivery/queue/queue.go", "ledgerhook/ledger/sqlite", "delivery/queue may import webhook, delivery of ours"},
 		{"an arrow upward from the bottom", "webhook/event.go", "ledgerhook/signer", "webhook may import nothing of ours"},
 		{"an arrow to a neighbour", "ingest/events.go", "ledgerhook/dashboard", "ingest may import webhook, web"},
 		{"an arrow from app to what builds it", "app/app.go", "ledgerhook/cmd/ledgerhook", "app may import every lower layer of ours"},
@@ -168,12 +176,12 @@ func TestAWrongImportIsFound(t *testing.T) {
 		{"the configuration below ledger", "ledger/ledger.go", "ledgerhook/config", "only app, cmd, bench may"},
 		{"the root package", "ledger/ledger.go", "ledgerhook", "ledger may import webhook, orders"},
 
-		{"asynq outside delivery", "ledger/writer.go", "github.com/hibiken/asynq", "only delivery may"},
-		{"a package of asynq outside delivery", "app/app.go", "github.com/hibiken/asynq/x/metrics", "only delivery may"},
-		{"miniredis outside delivery", "app/demo/demo.go", "github.com/alicebob/miniredis/v2", "only delivery may"},
+		{"asynq outside the queue", "delivery/maintenance/reconciler.go", "github.com/hibiken/asynq", "only delivery/queue may"},
+		{"a package of asynq outside the queue", "app/app.go", "github.com/hibiken/asynq/x/metrics", "only delivery/queue may"},
+		{"miniredis outside the queue", "app/demo/demo.go", "github.com/alicebob/miniredis/v2", "only delivery/queue may"},
 		{"gobreaker outside delivery", "web/limit.go", "github.com/sony/gobreaker/v2", "only delivery may"},
-		{"go-redis outside delivery and web", "partners/token.go", "github.com/redis/go-redis/v9", "only delivery, web, bench may"},
-		{"pgx outside ledger", "delivery/keeper.go", "github.com/jackc/pgx/v5/stdlib", "only ledger/database, ledger/ledgertest, bench may"},
+		{"go-redis outside the queue and web", "partners/token.go", "github.com/redis/go-redis/v9", "only delivery/queue, web, bench may"},
+		{"pgx outside ledger", "delivery/worker.go", "github.com/jackc/pgx/v5/stdlib", "only ledger/database, ledger/ledgertest, bench may"},
 		{"pgx in the rest of ledger", "ledger/writer.go", "github.com/jackc/pgx/v5/pgconn", "only ledger/database, ledger/ledgertest, bench may"},
 		{"sqlite outside ledger", "app/app.go", "modernc.org/sqlite", "only ledger/database, bench may"},
 		{"goose outside ledger", "cmd/ledgerhook/migrate.go", "github.com/pressly/goose/v3", "only ledger/database may"},
@@ -187,6 +195,7 @@ func TestAWrongImportIsFound(t *testing.T) {
 		{"an arrow upward among parts", "dashboard/shell/login.go", "ledgerhook/dashboard", "dashboard/shell may import webhook, web, "},
 		{"a part imports what its package may not", "dashboard/ops/find.go", "ledgerhook/ingest", "dashboard/ops may import webhook, web, "},
 		{"the database knows nothing of what is done in it", "ledger/database/statement.go", "ledgerhook/ledger", "ledger/database may import webhook, partners of ours"},
+		{"an attempt knows nothing of maintenance", "delivery/worker.go", "ledgerhook/delivery/maintenance", "delivery may import webhook, signer, delivery/sender, delivery/guard, delivery/outage of ours"},
 		{"a new part", "dashboard/mobile/home.go", "ledgerhook/webhook", "dashboard/mobile is not in the architecture: add it to parts"},
 		{"a new package", "payments/payments.go", "fmt", "payments/payments.go: payments is not in the architecture: add it to packages in app/arch_test.go"},
 		{"code in the root", "embed.go", "embed", "embed.go: the module's root holds no Go code"},

@@ -13,6 +13,7 @@ import (
 
 	"ledgerhook/app/tracing"
 	"ledgerhook/delivery"
+	"ledgerhook/delivery/maintenance"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ingest"
 	"ledgerhook/ledger"
@@ -27,7 +28,7 @@ func (a *App) startMetrics(context.Context) error {
 	build.WithLabelValues(a.version).Set(1)
 	a.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.deliveryMetrics = delivery.NewMetrics(a.registry)
-	a.maintenanceMetrics = delivery.NewMaintenanceMetrics(a.registry, a.deliveryMetrics)
+	a.maintenanceMetrics = maintenance.NewMetrics(a.registry, a.deliveryMetrics)
 	a.deliveryMetrics.ShowPartners(a.config.ShowsPartner)
 	a.webMetrics = web.NewMetrics(a.registry)
 	a.ingestMetrics = ingest.NewMetrics(a.registry)

@@ -12,6 +12,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/maintenance"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/delivery/sender"
 	"ledgerhook/ledger/database"
@@ -46,7 +47,7 @@ func (a *App) startWorker(ctx context.Context) error {
 	a.health.AddWarning("records", worker.Recording)
 	a.watchClock()
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
-	m := &delivery.Maintainer{Store: a.ledger, Claims: a.ledger, Epochs: a.ledger, Election: a.ledger, Replays: a.ledger, Queue: a.queue,
+	m := &maintenance.Maintainer{Store: a.ledger, Claims: a.ledger, Epochs: a.ledger, Election: a.ledger, Replays: a.ledger, Queue: a.queue,
 		Worker: worker, Metrics: a.maintenanceMetrics, Log: a.log}
 	if a.db.Embedded() {
 		m.Election = nil

@@ -4,9 +4,9 @@
 // in its endpoint's window is admitted in the ledger. A first attempt for which
 // a slot of the same process is free is claimed with that; of all others a
 // ticket goes to the queue, by which a worker claims them. The worker sends,
-// decides and records. Whatever dies, the promoter and the reconciler bring
-// what the ledger holds back to the queue. Tickets may be lost or doubled at
-// will, since a claim is fenced by the delivery's generation.
+// decides and records. Whatever dies, delivery/maintenance brings what the
+// ledger holds back to the queue. Tickets may be lost or doubled at will, since
+// a claim is fenced by the delivery's generation.
 //
 // What an event passes from its POST to the stored record, if a slot is free:
 //

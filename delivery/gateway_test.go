@@ -14,6 +14,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/maintenance"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/delivery/sender"
 	"ledgerhook/ledger/ledgertest"
@@ -37,7 +38,7 @@ type gateway struct {
 	queue       *queue.Queue
 	admission   *delivery.Admission
 	metrics     *delivery.Metrics
-	maintenance *delivery.MaintenanceMetrics
+	maintenance *maintenance.Metrics
 	registry    *prometheus.Registry
 	key         *signer.Key
 	box         *signer.Box
@@ -68,7 +69,7 @@ func start(t *testing.T, b *ledgertest.Bench, s setup) *gateway {
 	}
 	g := &gateway{Bench: b, policy: webhook.RetryPolicy{Waits: s.waits}, registry: prometheus.NewRegistry(), log: s.log}
 	g.metrics = delivery.NewMetrics(g.registry)
-	g.maintenance = delivery.NewMaintenanceMetrics(g.registry, g.metrics)
+	g.maintenance = maintenance.NewMetrics(g.registry, g.metrics)
 	masterKey := make([]byte, signer.MasterKeySize)
 	_, _ = rand.Read(masterKey)
 	var err error
@@ -196,7 +197,7 @@ func (g *gateway) run(t *testing.T, p parts) *process {
 	sending, run.cancel = context.WithCancel(context.Background())
 	run.done.Go(func() { run.worker.KeepLease(beating, p.leases, "test") })
 	if !p.idle {
-		m := &delivery.Maintainer{Store: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Election: g.Ledger, Queue: g.queue, Worker: run.worker, Metrics: g.maintenance, Log: g.log}
+		m := &maintenance.Maintainer{Store: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Election: g.Ledger, Queue: g.queue, Worker: run.worker, Metrics: g.maintenance, Log: g.log}
 		if p.alone {
 			m.Election = nil
 		}

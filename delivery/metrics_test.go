@@ -35,12 +35,6 @@ func gather(t *testing.T, reg prometheus.Gatherer) (labels map[string]string, va
 	return labels, values
 }
 
-// oneShard is a queue of one shard that holds everything.
-type oneShard struct{ Holder }
-
-func (oneShard) Shards() []string      { return []string{"deliver-0"} }
-func (oneShard) ShardOf(string) string { return "deliver-0" }
-
 func job(partner string) Job {
 	return Job{Delivery: webhook.Delivery{PartnerCode: partner, CreatedAt: time.Now().Add(-time.Minute)}}
 }
@@ -48,12 +42,10 @@ func job(partner string) Job {
 func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg)
-	kept := NewMaintenanceMetrics(reg, m)
 	a := webhook.Attempt{Number: 1, Trigger: webhook.TriggerFirst, Outcome: webhook.OutcomeDelivered, StatusCode: 200, StartedAt: time.Now(),
 		Phases: webhook.Phases{DNS: 1, Connect: 1, TLS: 1, FirstByte: 1, Total: 4}}
 	m.attempted(job("acme"), a, Verdict{State: webhook.Delivered})
 	m.signed(time.Millisecond)
-	kept.oldestQueued([]Queued{{At: time.Now().Add(-time.Minute)}}, oneShard{})
 	got, _ := gather(t, reg)
 	want := map[string]string{
 		"ledgerhook_delivery_attempts_total":              "outcome,partner,trigger",
@@ -64,9 +56,6 @@ func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 		"ledgerhook_deliveries_finished_total":            "partner,result",
 		"ledgerhook_delivery_responses_total":             "code",
 		"ledgerhook_delivery_signing_seconds":             "",
-		"ledgerhook_queue_oldest_due_age_seconds":         "queue",
-		"ledgerhook_reconciler_repaired_total":            "reason",
-		"ledgerhook_replay_deliveries_total":              "result",
 		"ledgerhook_ssrf_blocked_total":                   "reason",
 		"ledgerhook_first_attempts_total":                 "path",
 		"ledgerhook_delivery_failures_total":              "class",
@@ -79,17 +68,15 @@ func TestMetricsHaveTheirDocumentedNamesAndLabels(t *testing.T) {
 
 func TestClosedLabelSetsBeginAtZero(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	NewMaintenanceMetrics(reg, NewMetrics(reg))
+	NewMetrics(reg)
 	_, got := gather(t, reg)
 	want := map[string][]string{
 		"ledgerhook_delivery_attempt_duration_seconds":    {"delivered", "failed", "unknown"},
 		"ledgerhook_delivery_attempt_phase_seconds":       {"connect", "dns", "first_byte", "tls"},
-		"ledgerhook_reconciler_repaired_total":            {"queue_emptied", "ticket_lost", "worker_dead"},
 		"ledgerhook_delivery_first_attempt_delay_seconds": {""},
 		"ledgerhook_delivery_completion_seconds":          {""},
 		"ledgerhook_delivery_signing_seconds":             {""},
 		"ledgerhook_queue_enqueue_failures_total":         {""},
-		"ledgerhook_replay_deliveries_total":              {"admitted", "skipped"},
 		"ledgerhook_ssrf_blocked_total":                   {"address", "plain", "port"},
 		"ledgerhook_first_attempts_total":                 {"direct", "queue"},
 		"ledgerhook_delivery_failures_total": {"bad_ack", "blocked_address", "connect", "dns", "http_4xx", "http_5xx", "internal",

@@ -18,6 +18,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/delivery/maintenance"
 	"ledgerhook/delivery/sender"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/signer"
@@ -70,7 +71,7 @@ func (l *line) Lost(_ context.Context, queued []delivery.Queued) (lost []deliver
 // days is a gateway whose time is a bubble's.
 type days struct {
 	*gateway
-	maintainer *delivery.Maintainer
+	maintainer *maintenance.Maintainer
 	began      time.Time
 }
 
@@ -97,7 +98,7 @@ func open(t *testing.T) *days {
 	t.Helper()
 	g := &gateway{Bench: ledgertest.New(t, "sqlite"), policy: schedule, registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
 	g.metrics = delivery.NewMetrics(g.registry)
-	g.maintenance = delivery.NewMaintenanceMetrics(g.registry, g.metrics)
+	g.maintenance = maintenance.NewMetrics(g.registry, g.metrics)
 	masterKey := make([]byte, signer.MasterKeySize)
 	_, _ = rand.Read(masterKey)
 	var err error
@@ -122,7 +123,7 @@ func open(t *testing.T) *days {
 	queue.deliver = worker.Take
 	t.Cleanup(queue.under.Wait)
 	g.createPartner(t)
-	return &days{gateway: g, began: time.Now(), maintainer: &delivery.Maintainer{Store: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,
+	return &days{gateway: g, began: time.Now(), maintainer: &maintenance.Maintainer{Store: g.Ledger, Claims: g.Ledger, Epochs: g.Ledger, Queue: queue, Worker: worker,
 		Metrics: g.maintenance, Log: g.log}}
 }
 

@@ -3,13 +3,13 @@ package ledger
 import (
 	"context"
 
-	"ledgerhook/delivery"
+	"ledgerhook/delivery/maintenance"
 )
 
 // leadLease is the lease of the process that leads maintenance.
 const leadLease = "keeper"
 
-// Lead implements delivery.Election. Like a heartbeat it waits for nobody
+// Lead implements maintenance.Election. Like a heartbeat it waits for nobody
 // else's connection; where another process leads it locks nothing.
 func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 	// Neither silent nor told of by a clock that was ahead.
@@ -18,7 +18,7 @@ func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 		" WHERE NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = $1 AND leases.holder <> $2 AND leases.seen_at"+lives+")"+
 		" ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, seen_at = excluded.seen_at"+
 		" WHERE leases.holder = excluded.holder OR NOT (leases.seen_at"+lives+")",
-		leadLease, workerID, delivery.LeadTime.Microseconds())
+		leadLease, workerID, maintenance.LeadTime.Microseconds())
 	if err != nil {
 		return false, err
 	}
@@ -26,10 +26,10 @@ func (l *Ledger) Lead(ctx context.Context, workerID string) (bool, error) {
 	return n > 0, err
 }
 
-// Resign implements delivery.Election.
+// Resign implements maintenance.Election.
 func (l *Ledger) Resign(ctx context.Context, workerID string) error {
 	_, err := l.db.Lease.ExecContext(ctx, "DELETE FROM leases WHERE name = $1 AND holder = $2", leadLease, workerID)
 	return err
 }
 
-var _ delivery.Election = (*Ledger)(nil)
+var _ maintenance.Election = (*Ledger)(nil)

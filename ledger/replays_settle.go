@@ -16,7 +16,7 @@ const (
 	replayMinJudged = 20
 )
 
-// StopFailingReplays implements delivery.Replays. Only deliveries that a
+// StopFailingReplays implements maintenance.Replays. Only deliveries that a
 // replay made since it last went on are judged. One whose worker died is not:
 // its outcome is unknown and says nothing of the receiver.
 func (l *Ledger) StopFailingReplays(ctx context.Context) error {
@@ -55,7 +55,7 @@ type settled struct {
 	status                int
 }
 
-// SettleReplays implements delivery.Replays.
+// SettleReplays implements maintenance.Replays.
 func (l *Ledger) SettleReplays(ctx context.Context) error {
 	var open bool // mostly nothing is, which is known without all days of the deliveries
 	err := l.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM replay_items WHERE outcome = 'admitted')").Scan(&open)

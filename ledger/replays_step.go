@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"ledgerhook/delivery"
+	"ledgerhook/delivery/maintenance"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/rows"
 	"ledgerhook/webhook"
@@ -23,7 +23,7 @@ const (
 	replayEndpoints = 32  // windows that one transaction locks
 )
 
-// StepReplays implements delivery.Replays.
+// StepReplays implements maintenance.Replays.
 func (l *Ledger) StepReplays(ctx context.Context) (admitted, skipped int, err error) {
 	ids, err := l.runningReplays(ctx)
 	for _, id := range ids {
@@ -266,4 +266,4 @@ func (b *batch) replayNow(w *window, d webhook.Delivery, newID string) newDelive
 	return again
 }
 
-var _ delivery.Replays = (*Ledger)(nil)
+var _ maintenance.Replays = (*Ledger)(nil)

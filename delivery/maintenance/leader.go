@@ -1,4 +1,4 @@
-package delivery
+package maintenance
 
 import (
 	"context"
@@ -7,19 +7,20 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/outage"
 )
 
 // LeadTime is how long a process leads after it last said so, by the
 // database's clock. One that freezes is replaced within LeaseTime: the others
 // ask once a LeaseRenewal.
-const LeadTime = LeaseTime - LeaseRenewal
+const LeadTime = delivery.LeaseTime - delivery.LeaseRenewal
 
 // unfitAfter is after which time a leader whose work does not succeed gives the
 // lead up for at least restFor: others may reach what it does not.
 const (
-	unfitAfter = 2 * LeaseTime
-	restFor    = 2 * LeaseRenewal
+	unfitAfter = 2 * delivery.LeaseTime
+	restFor    = 2 * delivery.LeaseRenewal
 	// leadTimeout leaves time for a second try, on another connection, before
 	// the lead ends.
 	leadTimeout = 2 * time.Second
@@ -58,7 +59,7 @@ func (l *leader) run(ctx context.Context, duties func(ctx context.Context)) {
 		return
 	}
 	var failing outage.Log
-	tick := time.NewTicker(LeaseRenewal)
+	tick := time.NewTicker(delivery.LeaseRenewal)
 	defer tick.Stop()
 	for {
 		leads, until, err := l.lead(ctx)
@@ -110,7 +111,7 @@ func (l *leader) serve(ctx context.Context, until time.Time, duties func(ctx con
 func (l *leader) renew(ctx context.Context, end func(), until time.Time) {
 	over := time.AfterFunc(time.Until(until), end)
 	defer over.Stop()
-	tick := time.NewTicker(LeaseRenewal)
+	tick := time.NewTicker(delivery.LeaseRenewal)
 	defer tick.Stop()
 	for {
 		select {

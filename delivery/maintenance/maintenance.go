@@ -1,4 +1,14 @@
-package delivery
+// Package maintenance keeps the ledger and the queue in step.
+//
+// Every worker process runs a Maintainer. It ends the process's own attempts
+// that came to nothing and looks stored times over. One process of all, the
+// leader, promotes what is due, repairs what the queue lost, ends the attempts
+// of dead workers and carries bulk replays on.
+//
+// A worker's lease is no part of this: the worker asks it before each claim, so
+// it lies beside the worker in delivery. So do the recoveries of attempts, which
+// only a worker's own state can judge; here is when they are made.
+package maintenance
 
 import (
 	"context"
@@ -6,10 +16,11 @@ import (
 	"sync"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/outage"
 )
 
-// Store is what the promoter and the reconciler need of the ledger.
+// Store is what promoter, rewinder and reconciler need of the ledger.
 type Store interface {
 	// Promote admits what is due in windows whose time has come, in at most
 	// limit windows, and reports in how many.
@@ -17,10 +28,10 @@ type Store interface {
 	// Rewind brings stored times back that no clock but a wrong one can have written.
 	Rewind(ctx context.Context) error
 	// Queued lists deliveries that are queued, longest first, from behind one on.
-	Queued(ctx context.Context, behind Queued, limit int) ([]Queued, error)
+	Queued(ctx context.Context, behind delivery.Queued, limit int) ([]delivery.Queued, error)
 	// Requeue gives queued deliveries the next generation and returns their new
 	// tickets, also with an error: those of the deliveries that it took.
-	Requeue(ctx context.Context, lost []Ticket) ([]Ticket, error)
+	Requeue(ctx context.Context, lost []delivery.Ticket) ([]delivery.Ticket, error)
 }
 
 // Maintainer keeps ledger and queue in step. Every worker process runs one, and
@@ -28,13 +39,13 @@ type Store interface {
 // all: it promotes, reconciles and carries replays on.
 type Maintainer struct {
 	Store    Store
-	Claims   Claims
+	Claims   delivery.Claims
 	Epochs   Epochs
 	Election Election // nil: no other process works on the ledger
 	Replays  Replays  // nil: there are none
 	Queue    Holder
-	Worker   *Worker
-	Metrics  *MaintenanceMetrics
+	Worker   *delivery.Worker
+	Metrics  *Metrics
 	Log      *slog.Logger
 }
 
@@ -79,7 +90,7 @@ func (m *Maintainer) lead(ctx context.Context, s *steps, r *reconciler) {
 }
 
 // recovering is the duty of recovering attempts of one kind.
-func (m *Maintainer) recovering(s *steps, kind string, recover func(context.Context, Claims) (int, error)) func(context.Context) {
+func (m *Maintainer) recovering(s *steps, kind string, recover func(context.Context, delivery.Claims) (int, error)) func(context.Context) {
 	return func(ctx context.Context) {
 		s.repair(ctx, "recover "+kind, "worker_dead", func(ctx context.Context) (int, error) { return recover(ctx, m.Claims) })
 	}
@@ -102,7 +113,7 @@ func again(ctx context.Context, interval time.Duration, do func(context.Context)
 // steps runs the steps of duties, each within stepTimeout, and logs what fails.
 type steps struct {
 	log     *slog.Logger
-	metrics *MaintenanceMetrics
+	metrics *Metrics
 	failing outage.Log
 }
 

@@ -1,4 +1,4 @@
-package delivery
+package maintenance
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ledgerhook/delivery"
 )
 
 // throne is the ledger as those who want to lead find it.
@@ -131,7 +133,7 @@ func TestALeaderThatFallsSilentIsReplacedWithinTheLease(t *testing.T) {
 			r.throne.mute[name] = is
 		}
 		silent("a", true)
-		time.Sleep(LeaseTime)
+		time.Sleep(delivery.LeaseTime)
 		r.is("after 5 s of silence", "b")
 		silent("a", false)
 		time.Sleep(time.Minute)
@@ -149,7 +151,7 @@ func TestALeaderThatStopsGivesTheLeadUpAtOnce(t *testing.T) {
 		defer r.end()
 		time.Sleep(time.Minute)
 		r.heirs["a"].stop()
-		time.Sleep(LeaseRenewal)
+		time.Sleep(delivery.LeaseRenewal)
 		synctest.Wait()
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -164,14 +166,14 @@ func TestALeaderWhoseWorkFailsLetsAnotherTry(t *testing.T) {
 		r := reign(t, "a", "a", "b")
 		defer r.end()
 		r.is("at first", "a")
-		time.Sleep(unfitAfter + 2*LeaseRenewal)
+		time.Sleep(unfitAfter + 2*delivery.LeaseRenewal)
 		r.is("when its work has failed for long", "b")
 		time.Sleep(time.Minute)
 		r.is("for the other's goes well", "b")
 		r.heirs["b"].stop()
-		time.Sleep(LeaseRenewal)
+		time.Sleep(delivery.LeaseRenewal)
 		r.is("alone", "a")
-		time.Sleep(unfitAfter + restFor + 2*LeaseRenewal)
+		time.Sleep(unfitAfter + restFor + 2*delivery.LeaseRenewal)
 		r.is("alone, after a rest", "a")
 	})
 }
@@ -187,7 +189,7 @@ func TestOneProcessOfAllPromotes(t *testing.T) {
 			s := queuedOn()
 			s.known, s.queued = map[string]string{"one": "new", "two": "new"}, nil
 			shelves[i] = s
-			m := &Maintainer{Store: s, Claims: s, Epochs: s, Election: one, Queue: present{s}, Worker: NewWorker(WorkerOptions{ID: string(rune('a' + i))}),
+			m := &Maintainer{Store: s, Claims: s, Epochs: s, Election: one, Queue: present{s}, Worker: delivery.NewWorker(delivery.WorkerOptions{ID: string(rune('a' + i))}),
 				Metrics: uncounted(), Log: slog.New(slog.DiscardHandler)}
 			var ctx context.Context
 			ctx, stops[i] = context.WithCancel(t.Context())
@@ -200,7 +202,7 @@ func TestOneProcessOfAllPromotes(t *testing.T) {
 			t.Errorf("promoted %d, %d and %d times, read %d, %d and %d times", a.promoted, b.promoted, c.promoted, a.read, b.read, c.read)
 		}
 		stops[0]()
-		time.Sleep(2 * LeaseRenewal)
+		time.Sleep(2 * delivery.LeaseRenewal)
 		synctest.Wait()
 		if b, c := shelves[1].promoted, shelves[2].promoted; (b > 0) == (c > 0) {
 			t.Errorf("after the leader's end the others promoted %d and %d times", b, c)

@@ -1,4 +1,4 @@
-package delivery
+package maintenance
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"ledgerhook/delivery"
 )
 
 // Epochs remembers which life of the queue the ledger's queued deliveries are in.
@@ -21,14 +23,14 @@ type Epochs interface {
 
 // Holder is the queue as the reconciler sees it.
 type Holder interface {
-	Enqueuer
+	delivery.Enqueuer
 	Shards() []string
 	ShardOf(endpointID string) string
 	// Epoch is a mark that changes when the shard loses its tasks.
 	Epoch(ctx context.Context, shard string) (string, error)
 	// Lost returns those deliveries that the queue will never hand out, also
 	// with an error: those it knows of.
-	Lost(ctx context.Context, queued []Queued) ([]Ticket, error)
+	Lost(ctx context.Context, queued []delivery.Queued) ([]delivery.Ticket, error)
 }
 
 const (
@@ -45,10 +47,10 @@ type reconciler struct {
 	store   Store
 	epochs  Epochs
 	queue   Holder
-	metrics *MaintenanceMetrics
+	metrics *Metrics
 	succeed func() // says that the lead's work goes on
 
-	looked Queued // where requeueLost goes on
+	looked delivery.Queued // where requeueLost goes on
 	refill refill
 	known  map[string]string // epochs of shards, while this process leads
 }
@@ -66,7 +68,7 @@ func (r *reconciler) reconcile(ctx context.Context, s *steps) {
 // refill is how far the enqueueing of everything has got.
 type refill struct {
 	epochs map[string]string // of the shards that it is for
-	behind Queued
+	behind delivery.Queued
 }
 
 // refillEmptied enqueues everything queued in a shard again if the shard is not
@@ -89,7 +91,7 @@ func (r *reconciler) refillEmptied(ctx context.Context) (repaired int, err error
 		if failed != nil {
 			return repaired, errors.Join(err, failed)
 		}
-		var lost []Ticket
+		var lost []delivery.Ticket
 		for _, d := range page {
 			if emptied[r.queue.ShardOf(d.EndpointID)] != "" {
 				lost = append(lost, d.Ticket)
@@ -123,8 +125,8 @@ func (r *reconciler) refillEmptied(ctx context.Context) (repaired int, err error
 // enqueue hands tickets to the queue, at the queue's speed, and returns how
 // many it took and which shards broke off, with what. What they did not take
 // is found lost.
-func (r *reconciler) enqueue(ctx context.Context, tickets []Ticket) (int, map[string]error) {
-	shards := map[string][]Ticket{}
+func (r *reconciler) enqueue(ctx context.Context, tickets []delivery.Ticket) (int, map[string]error) {
+	shards := map[string][]delivery.Ticket{}
 	for _, t := range tickets {
 		shard := r.queue.ShardOf(t.EndpointID)
 		shards[shard] = append(shards[shard], t)
@@ -139,7 +141,7 @@ func (r *reconciler) enqueue(ctx context.Context, tickets []Ticket) (int, map[st
 			one.SetLimit(enqueueAtOnce)
 			for _, t := range tickets {
 				one.Go(func() error {
-					err := Enqueue(ctx, r.queue, t, r.metrics.delivery)
+					err := delivery.Enqueue(ctx, r.queue, t, r.metrics.delivery)
 					if err == nil {
 						enqueued.Add(1)
 					}
@@ -183,7 +185,7 @@ func (r *reconciler) requeueLost(ctx context.Context) (repaired int, err error) 
 	for {
 		n, err := r.requeueSome(ctx)
 		repaired += n
-		if err != nil || n == 0 || r.looked == (Queued{}) {
+		if err != nil || n == 0 || r.looked == (delivery.Queued{}) {
 			return repaired, err
 		}
 		r.succeed()
@@ -196,17 +198,17 @@ func (r *reconciler) requeueSome(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if r.looked == (Queued{}) {
+	if r.looked == (delivery.Queued{}) {
 		r.metrics.oldestQueued(queued, r.queue)
 	}
-	r.looked = Queued{}
+	r.looked = delivery.Queued{}
 	if len(queued) == reconcileRows {
 		r.looked = queued[len(queued)-1]
 	}
 	now := time.Now()
-	young := func(d Queued) bool { return now.Sub(d.At).Abs() < enqueueGrace } // not what a clock that was ahead queued
+	young := func(d delivery.Queued) bool { return now.Sub(d.At).Abs() < enqueueGrace } // not what a clock that was ahead queued
 	if len(queued) > 0 && young(queued[len(queued)-1]) {
-		r.looked = Queued{}
+		r.looked = delivery.Queued{}
 	}
 	queued = slices.DeleteFunc(queued, young)
 	if len(queued) == 0 {

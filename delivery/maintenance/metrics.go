@@ -1,24 +1,26 @@
-package delivery
+package maintenance
 
 import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerhook/delivery"
 )
 
-// MaintenanceMetrics count repairs and replayed items, and say how old the
+// Metrics count repairs and replayed items, and say how old the
 // oldest queued delivery is.
-type MaintenanceMetrics struct {
-	delivery *Metrics
+type Metrics struct {
+	delivery *delivery.Metrics
 	repaired *prometheus.CounterVec // by reason
 	oldest   *prometheus.GaugeVec   // by queue
 	replayed *prometheus.CounterVec // by result
 }
 
-// NewMaintenanceMetrics registers the metrics with reg. Tickets that the queue
+// NewMetrics registers the metrics with reg. Tickets that the queue
 // does not take are counted by d.
-func NewMaintenanceMetrics(reg prometheus.Registerer, d *Metrics) *MaintenanceMetrics {
-	m := &MaintenanceMetrics{
+func NewMetrics(reg prometheus.Registerer, d *delivery.Metrics) *Metrics {
+	m := &Metrics{
 		delivery: d,
 		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_reconciler_repaired_total",
 			Help: "Deliveries that were brought back on their way: worker_dead, queue_emptied or ticket_lost."}, []string{"reason"}),
@@ -40,7 +42,7 @@ func NewMaintenanceMetrics(reg prometheus.Registerer, d *Metrics) *MaintenanceMe
 // oldestQueued sets the age of each shard's longest queued delivery. queued are
 // the longest of all shards, at most reconcileRows: what one holds beyond them
 // has not waited longer than the last.
-func (m *MaintenanceMetrics) oldestQueued(queued []Queued, q Holder) {
+func (m *Metrics) oldestQueued(queued []delivery.Queued, q Holder) {
 	ages := map[string]float64{}
 	for _, shard := range q.Shards() {
 		ages[shard] = 0

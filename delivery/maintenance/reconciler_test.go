@@ -1,4 +1,4 @@
-package delivery
+package maintenance
 
 import (
 	"context"
@@ -13,15 +13,17 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerhook/delivery"
 )
 
 // shelf is store and queue of a gateway where very much waits.
 type shelf struct {
 	Store
 	Holder
-	queued   []Queued // longest first
-	read     int      // how often they were read
-	asked    int      // deliveries that the queue was asked for
+	queued   []delivery.Queued // longest first
+	read     int               // how often they were read
+	asked    int               // deliveries that the queue was asked for
 	lost     map[string]bool
 	requeued []string
 	known    map[string]string // epochs
@@ -32,23 +34,23 @@ type shelf struct {
 	full     int // tickets that the queue takes before it is away; 0: any number
 }
 
-func (s *shelf) Queued(_ context.Context, behind Queued, limit int) ([]Queued, error) {
+func (s *shelf) Queued(_ context.Context, behind delivery.Queued, limit int) ([]delivery.Queued, error) {
 	s.read++
-	from := slices.IndexFunc(s.queued, func(q Queued) bool { return q.At.After(behind.At) })
+	from := slices.IndexFunc(s.queued, func(q delivery.Queued) bool { return q.At.After(behind.At) })
 	if from < 0 {
 		return nil, nil
 	}
 	return slices.Clone(s.queued[from:min(from+limit, len(s.queued))]), nil
 }
 
-func (s *shelf) Requeue(_ context.Context, lost []Ticket) ([]Ticket, error) {
+func (s *shelf) Requeue(_ context.Context, lost []delivery.Ticket) ([]delivery.Ticket, error) {
 	for _, t := range lost {
 		s.requeued = append(s.requeued, t.DeliveryID)
 	}
 	return lost, nil
 }
 
-func (s *shelf) Enqueue(_ context.Context, t Ticket) error {
+func (s *shelf) Enqueue(_ context.Context, t delivery.Ticket) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.full > 0 && len(s.enqueued) >= s.full {
@@ -63,21 +65,21 @@ func (s *shelf) reconciler() *reconciler {
 }
 
 // uncounted are metrics that nobody reads.
-func uncounted() *MaintenanceMetrics {
+func uncounted() *Metrics {
 	reg := prometheus.NewRegistry()
-	return NewMaintenanceMetrics(reg, NewMetrics(reg))
+	return NewMetrics(reg, delivery.NewMetrics(reg))
 }
 
 func (s *shelf) Rewind(context.Context) error              { return nil }
 func (s *shelf) Promote(context.Context, int) (int, error) { s.promoted++; return 0, nil }
 
 // Abandoned hangs, as a store does whose connections have died without a word.
-func (s *shelf) Abandoned(ctx context.Context, _ string, _ int) ([]InFlight, error) {
+func (s *shelf) Abandoned(ctx context.Context, _ string, _ int) ([]delivery.InFlight, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (s *shelf) Claimed(ctx context.Context, _ string, _ time.Time, _ int) ([]InFlight, error) {
+func (s *shelf) Claimed(ctx context.Context, _ string, _ time.Time, _ int) ([]delivery.InFlight, error) {
 	return s.Abandoned(ctx, "", 0)
 }
 
@@ -103,7 +105,7 @@ func (s *shelf) SetQueueEpoch(_ context.Context, shard, epoch string) error {
 	return nil
 }
 
-func (s *shelf) Lost(_ context.Context, queued []Queued) (lost []Ticket, err error) {
+func (s *shelf) Lost(_ context.Context, queued []delivery.Queued) (lost []delivery.Ticket, err error) {
 	s.asked += len(queued)
 	for _, q := range queued {
 		switch {
@@ -121,11 +123,11 @@ func TestALostTicketIsFoundBehindManyThatWait(t *testing.T) {
 	s := &shelf{lost: map[string]bool{}}
 	begin := time.Now().Add(-time.Hour)
 	for i := range many {
-		s.queued = append(s.queued, Queued{Ticket{DeliveryID: fmt.Sprint(i), EndpointID: "one"}, begin.Add(time.Duration(i) * time.Millisecond)})
+		s.queued = append(s.queued, delivery.Queued{Ticket: delivery.Ticket{DeliveryID: fmt.Sprint(i), EndpointID: "one"}, At: begin.Add(time.Duration(i) * time.Millisecond)})
 	}
 	last := s.queued[many-1].DeliveryID
 	s.lost[last] = true
-	s.queued = append(s.queued, Queued{Ticket{DeliveryID: "fresh"}, time.Now()})
+	s.queued = append(s.queued, delivery.Queued{Ticket: delivery.Ticket{DeliveryID: "fresh"}, At: time.Now()})
 	s.lost["fresh"] = true // on its way to the queue
 	r := s.reconciler()
 	for turn := 1; turn <= 6; turn++ {
@@ -150,7 +152,7 @@ func queuedOn() *shelf {
 	s := &shelf{lost: map[string]bool{}, known: map[string]string{"away": "old", "one": "old", "two": "new"}}
 	for i, shard := range s.Shards() {
 		at := time.Now().Add(time.Duration(i-10) * time.Minute)
-		s.queued = append(s.queued, Queued{Ticket{DeliveryID: "on " + shard, EndpointID: shard}, at})
+		s.queued = append(s.queued, delivery.Queued{Ticket: delivery.Ticket{DeliveryID: "on " + shard, EndpointID: shard}, At: at})
 		s.lost["on "+shard] = true
 	}
 	return s
@@ -186,7 +188,7 @@ func crowd(many int) *shelf {
 	s := &shelf{lost: map[string]bool{}, known: map[string]string{"one": "old", "two": "new", "away": "old"}}
 	begin := time.Now().Add(-time.Hour)
 	for i := range many {
-		s.queued = append(s.queued, Queued{Ticket{DeliveryID: fmt.Sprint(i), EndpointID: "one"}, begin.Add(time.Duration(i) * time.Millisecond)})
+		s.queued = append(s.queued, delivery.Queued{Ticket: delivery.Ticket{DeliveryID: fmt.Sprint(i), EndpointID: "one"}, At: begin.Add(time.Duration(i) * time.Millisecond)})
 	}
 	return s
 }
@@ -236,7 +238,7 @@ type cutting struct {
 	cut func()
 }
 
-func (c cutting) Queued(ctx context.Context, behind Queued, limit int) ([]Queued, error) {
+func (c cutting) Queued(ctx context.Context, behind delivery.Queued, limit int) ([]delivery.Queued, error) {
 	found, err := c.shelf.Queued(ctx, behind, limit)
 	if c.read == c.n {
 		c.cut()
@@ -278,7 +280,7 @@ func TestAQueueThatTakesNoMoreEndsTheTurn(t *testing.T) {
 func TestARepairThatHangsHoldsUpNoPromotion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := queuedOn()
-		m := &Maintainer{Store: s, Claims: s, Epochs: s, Queue: s, Worker: NewWorker(WorkerOptions{Alone: true}), Metrics: uncounted(), Log: slog.New(slog.DiscardHandler)}
+		m := &Maintainer{Store: s, Claims: s, Epochs: s, Queue: s, Worker: delivery.NewWorker(delivery.WorkerOptions{Alone: true}), Metrics: uncounted(), Log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithTimeout(t.Context(), stepTimeout)
 		defer stop()
 		m.Run(ctx)

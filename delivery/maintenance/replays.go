@@ -1,4 +1,4 @@
-package delivery
+package maintenance
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 )
 
 // runReplays carries replays on until ctx ends. Several processes may.
-func runReplays(ctx context.Context, r Replays, m *MaintenanceMetrics, log *slog.Logger) {
+func runReplays(ctx context.Context, r Replays, m *Metrics, log *slog.Logger) {
 	step, check := time.NewTimer(0), time.NewTicker(replayCheckEvery)
 	defer step.Stop()
 	defer check.Stop()
