@@ -16,7 +16,6 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/sender"
-	"ledgerhook/ledger"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -65,7 +64,10 @@ func (a *App) startCanary(workerID string) error {
 	server := &http.Server{Handler: http.HandlerFunc(c.receive), ReadHeaderTimeout: canaryTimeout}
 	go func() { _ = server.Serve(listener) }() // ends with ErrServerClosed; anything else fails the canary
 	a.cleanups.add("stop the canary's receiver", func(context.Context) error { c.sender.Close(); return server.Close() })
-	beat := func(ctx context.Context) error { return a.ledger.RecordCanary(ctx, workerID, c.send(ctx)) }
+	beat := func(ctx context.Context) error {
+		roundTrip, failure := c.send(ctx)
+		return a.ledger.RecordCanary(ctx, workerID, roundTrip, failure)
+	}
 	a.background("stop the canary", func(ctx context.Context) {
 		if err := beat(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("the canary's result could not be kept", "error", err)
@@ -86,19 +88,19 @@ func (c *canary) receive(w http.ResponseWriter, r *http.Request) {
 	}}).ServeHTTP(w, r)
 }
 
-// send makes one round and sets the metrics.
-func (c *canary) send(ctx context.Context) (result ledger.Canary) {
+// send makes one round and sets the metrics. failure is why it did not arrive;
+// empty: it did.
+func (c *canary) send(ctx context.Context) (roundTrip time.Duration, failure string) {
 	began := time.Now()
 	err := c.round(ctx)
-	result.RoundTrip = time.Since(began)
-	c.roundTrip.Set(result.RoundTrip.Seconds())
+	roundTrip = time.Since(began)
+	c.roundTrip.Set(roundTrip.Seconds())
 	if err != nil {
-		result.Failure = err.Error()
 		c.up.Set(0)
-		return result
+		return roundTrip, err.Error()
 	}
 	c.up.Set(1)
-	return result
+	return roundTrip, ""
 }
 
 // round signs a notification, sends it and checks that it arrived as it was.

@@ -25,7 +25,7 @@ func TestTheFirstPageSaysWhoseTroubleItIs(t *testing.T) {
 	if !strings.Contains(body, "not everything is known: canary") || strings.Contains(body, "All is well") {
 		t.Errorf("without a canary: %s", body)
 	}
-	if err := s.Ledger.RecordCanary(t.Context(), "wrk_1", ledger.Canary{RoundTrip: time.Millisecond}); err != nil {
+	if err := s.Ledger.RecordCanary(t.Context(), "wrk_1", time.Millisecond, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, body = ask(t, c, "GET", s.ops.URL+"/ops", nil)

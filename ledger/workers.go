@@ -52,10 +52,11 @@ func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
 	return err
 }
 
-// RecordCanary keeps what came of a worker's newest canary; At and Age are
-// filled in. It does nothing for a worker without a lease.
-func (l *Ledger) RecordCanary(ctx context.Context, workerID string, c Canary) error {
+// RecordCanary keeps what came of a worker's newest canary: how long it took and
+// why it did not arrive, empty if it did. It does nothing for a worker without a
+// lease.
+func (l *Ledger) RecordCanary(ctx context.Context, workerID string, roundTrip time.Duration, failure string) error {
 	_, err := l.db.Write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.db.Clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
-		workerID, c.RoundTrip.Microseconds(), database.Text(short(c.Failure)))
+		workerID, roundTrip.Microseconds(), short(failure))
 	return err
 }

@@ -48,14 +48,14 @@ func TestTheNewestCanaryOfEachWorkerIsKept(t *testing.T) {
 			t.Errorf("before the first: %+v", c)
 		}
 		for _, want := range []ledger.Canary{{RoundTrip: time.Second, Failure: "the connection was refused"}, {RoundTrip: 14 * time.Millisecond}} {
-			if err := b.RecordCanary(t.Context(), "wrk_1", want); err != nil {
+			if err := b.RecordCanary(t.Context(), "wrk_1", want.RoundTrip, want.Failure); err != nil {
 				t.Fatal(err)
 			}
 			if c := canary(); c.RoundTrip != want.RoundTrip || c.Failure != want.Failure || c.At.IsZero() || c.Age > time.Minute {
 				t.Errorf("%+v, want %+v", c, want)
 			}
 		}
-		if err := b.RecordCanary(t.Context(), "wrk_gone", ledger.Canary{}); err != nil {
+		if err := b.RecordCanary(t.Context(), "wrk_gone", 0, ""); err != nil {
 			t.Errorf("of a worker that is gone: %v", err)
 		}
 	})
