@@ -313,7 +313,8 @@ func (a *App) serve(context.Context) error {
 
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
-		Events: a.ledger, Deliveries: a.ledger, Partners: a.ledger, Secrets: a.ledger, Endpoints: a.ledger, Sequences: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Audit: a.trail,
+		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Partners: a.ledger, Secrets: a.ledger,
+		Accepted: a.reports, Sent: a.reports, OrderLists: a.reports, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,

@@ -67,7 +67,7 @@ var parts = map[string][]string{
 	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
 	"ledger/reports":    {"^", "ledger/audit", "ledger/rows", "ledger/database"},
-	"ledger/rows":       {"webhook", "partners", "delivery", "ledger/database"},
+	"ledger/rows":       {"webhook", "orders", "partners", "delivery", "ledger/database"},
 	"ledger/database":   {"webhook", "partners"},
 	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/reports", "ledger/database"},
 }

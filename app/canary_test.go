@@ -119,7 +119,7 @@ func TestEveryWorkerSendsItsCanaryThoughLoopbackIsForbidden(t *testing.T) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.After(20 * time.Second); ; {
-		workers, err := a.ledger.Workers(t.Context())
+		workers, err := a.reports.Workers(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -81,7 +82,7 @@ func (d *diagnosis) ledger(ctx context.Context) {
 		err = fmt.Errorf("this machine's clock is %s from the database's: run a time service on both", skew.Round(time.Millisecond))
 	}
 	d.add("clock", err, fmt.Sprintf("within %s of the database's", max(skew.Abs(), time.Millisecond).Round(time.Millisecond)))
-	d.egress(ctx, l)
+	d.egress(ctx, reports.New(db))
 }
 
 // keys looks at the master key that a server would have, without making one.
@@ -110,7 +111,7 @@ func (d *diagnosis) keys(ctx context.Context, db *database.DB) {
 
 // egress checks that the partners' URLs still lead to addresses that may be
 // dialled.
-func (d *diagnosis) egress(ctx context.Context, l *ledger.Ledger) {
+func (d *diagnosis) egress(ctx context.Context, l *reports.Reports) {
 	urls, err := l.EndpointURLs(ctx, 50)
 	if err != nil {
 		d.add("egress", err, "")

@@ -30,7 +30,7 @@ func (a *App) startMonitor() {
 		return nil
 	})
 	checkInvariant := func(ctx context.Context) error {
-		i, err := a.ledger.Invariant(ctx)
+		i, err := a.reports.Invariant(ctx)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (a *App) startMonitor() {
 	})
 	a.background("stop watching endpoints", func(ctx context.Context) {
 		a.every(ctx, endpointsEvery, "look at the endpoints", func(ctx context.Context) error {
-			all, err := a.ledger.PartnerWindows(ctx)
+			all, err := a.reports.PartnerWindows(ctx)
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func TestWhatIsMissedIsFoundReconciledAndOfferedForReplay(t *testing.T) {
 	if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/events", nil); resp.StatusCode != 200 || !strings.Contains(body, "refused") || !strings.Contains(body, "tp_1") || strings.Contains(body, "<script>") {
 		t.Errorf("events: %d", resp.StatusCode)
 	}
-	d, err := s.Ledger.Delivery(t.Context(), id)
+	d, err := s.Reports.Delivery(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -246,5 +246,5 @@ func (g *gateway) alive(t *testing.T, id string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(workers, func(w ledger.WorkerLease) bool { return w.ID == id && w.Alive })
+	return slices.ContainsFunc(workers, func(w reports.WorkerLease) bool { return w.ID == id && w.Alive })
 }

@@ -149,7 +149,7 @@ func (a *Internal) listDeliveries(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	found, next, err := a.Deliveries.Deliveries(r.Context(), f)
+	found, next, err := a.Sent.Deliveries(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -157,11 +157,11 @@ func (a *Internal) listDeliveries(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (a *Internal) showDelivery(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.Deliveries.Delivery(r.Context(), r.PathValue("id"))
+	d, err := a.Sent.Delivery(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	attempts, err := a.Deliveries.Attempts(r.Context(), d.ID)
+	attempts, err := a.Sent.Attempts(r.Context(), d.ID)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (a *Internal) cancelDelivery(w http.ResponseWriter, r *http.Request) error 
 	if err := a.Deliveries.CancelDelivery(r.Context(), id, "cancelled by an operator", by("delivery.cancel", "")); err != nil {
 		return err
 	}
-	d, err := a.Deliveries.Delivery(r.Context(), id)
+	d, err := a.Sent.Delivery(r.Context(), id)
 	if err != nil {
 		return err
 	}

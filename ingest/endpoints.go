@@ -162,7 +162,7 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := a.Sequences.RecentAttempts(r.Context(), e.ID)
+	attempts, err := a.Sent.RecentAttempts(r.Context(), e.ID)
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.Sequences.Sequence(r.Context(), e.ID, int64(from), int64(to))
+	found, err := a.Sent.Sequence(r.Context(), e.ID, int64(from), int64(to))
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (a *Internal) listEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	events, next, err := a.Events.Events(r.Context(), f)
+	events, next, err := a.Accepted.Events(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (a *Internal) listEvents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {
-	e, err := a.Events.Event(r.Context(), r.PathValue("id"))
+	e, err := a.Accepted.Event(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	deliveries, err := a.Events.EventDeliveries(r.Context(), e.ID)
+	deliveries, err := a.Accepted.EventDeliveries(r.Context(), e.ID)
 	if err != nil {
 		return err
 	}

@@ -24,18 +24,30 @@ import (
 type Events interface {
 	Append(ctx context.Context, e delivery.NewEvent, by ...partners.AuditEntry) (delivery.Appended, error)
 	AppendAll(ctx context.Context, events []delivery.NewEvent) ([]delivery.Appended, []error)
+}
+
+// EventReader finds events that were accepted.
+type EventReader interface {
 	Event(ctx context.Context, id string) (webhook.Event, error)
 	Events(ctx context.Context, f delivery.EventFilter) ([]webhook.Event, string, error)
 	EventDeliveries(ctx context.Context, eventID string) ([]delivery.DeliveryWithWindow, error)
 }
 
-// Deliveries is the ledger as the deliveries API uses it.
+// Deliveries is the ledger as the deliveries API changes it.
 type Deliveries interface {
+	RetryDelivery(ctx context.Context, id string, by ...partners.AuditEntry) (newID string, err error)
+	CancelDelivery(ctx context.Context, id, reason string, by ...partners.AuditEntry) error
+}
+
+// DeliveryReader finds deliveries and their attempts.
+type DeliveryReader interface {
 	Delivery(ctx context.Context, id string) (delivery.DeliveryWithWindow, error)
 	Deliveries(ctx context.Context, f delivery.Filter) ([]delivery.DeliveryWithWindow, string, error)
 	Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error)
-	RetryDelivery(ctx context.Context, id string, by ...partners.AuditEntry) (newID string, err error)
-	CancelDelivery(ctx context.Context, id, reason string, by ...partners.AuditEntry) error
+	// Sequence lists the deliveries that took an endpoint's numbers from … to.
+	Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.DeliveryWithWindow, error)
+	// RecentAttempts lists the newest attempts at an endpoint.
+	RecentAttempts(ctx context.Context, endpointID string) ([]webhook.Attempt, error)
 }
 
 // Partners is the ledger as the partners API uses it.
@@ -63,14 +75,6 @@ type Endpoints interface {
 	RemoveEndpoint(ctx context.Context, id string, by ...partners.AuditEntry) error
 }
 
-// Sequences is the ledger as whoever looks closely at an endpoint uses it.
-type Sequences interface {
-	// Sequence lists the deliveries that took the numbers from … to.
-	Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.DeliveryWithWindow, error)
-	// RecentAttempts lists the newest attempts at an endpoint.
-	RecentAttempts(ctx context.Context, endpointID string) ([]webhook.Attempt, error)
-}
-
 // Replays is the ledger as the API of bulk replays uses it.
 type Replays interface {
 	PreviewReplay(ctx context.Context, f delivery.Filter) (delivery.ReplayPreview, error)
@@ -91,13 +95,15 @@ type Audit interface {
 // Internal is the API of the company's own systems and of the command line.
 type Internal struct {
 	Events     Events
+	Accepted   EventReader
 	Deliveries Deliveries
+	Sent       DeliveryReader
 	Partners   Partners
 	Secrets    Secrets
 	Endpoints  Endpoints
-	Sequences  Sequences
 	Replays    Replays
 	Orders     Orders
+	OrderLists OrderLists
 	Rates      Rates
 	Mailbox    Mailbox
 	Audit      Audit

@@ -16,11 +16,15 @@ import (
 // Orders is the ledger as the orders API uses it.
 type Orders interface {
 	Order(ctx context.Context, id string) (orders.Order, error)
-	Orders(ctx context.Context, f orders.Filter) ([]orders.Order, string, error)
-	OrderChanges(ctx context.Context, orderID string) ([]orders.Change, error)
 	TransitionOrder(ctx context.Context, id string, m orders.Move, by ...partners.AuditEntry) (o orders.Order, changed bool, err error)
 	MarkPayout(ctx context.Context, id string, by ...partners.AuditEntry) (o orders.Order, changed bool, err error)
 	SettleOrder(ctx context.Context, id, who, settlement string, by ...partners.AuditEntry) error
+}
+
+// OrderLists lists orders, and what became of one.
+type OrderLists interface {
+	Orders(ctx context.Context, f orders.Filter) ([]orders.Order, string, error)
+	OrderChanges(ctx context.Context, orderID string) ([]orders.Change, error)
 }
 
 // orderItem is an order as lists show it. Amounts of fiat are whole VND.
@@ -136,7 +140,7 @@ func (a *Internal) listOrders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := a.Orders.Orders(r.Context(), f)
+	found, next, err := a.OrderLists.Orders(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -150,7 +154,7 @@ func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	changes, err := a.Orders.OrderChanges(r.Context(), o.ID)
+	changes, err := a.OrderLists.OrderChanges(r.Context(), o.ID)
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
 		if c.EventID == "" {
 			continue
 		}
-		deliveries, err := a.Events.EventDeliveries(r.Context(), c.EventID)
+		deliveries, err := a.Accepted.EventDeliveries(r.Context(), c.EventID)
 		if err != nil {
 			return err
 		}

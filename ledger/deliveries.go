@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
-	"ledgerhook/delivery"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/rows"
@@ -15,87 +13,12 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Delivery returns one delivery, or NotFound.
-func (l *Ledger) Delivery(ctx context.Context, id string) (delivery.DeliveryWithWindow, error) {
-	found, err := rows.Deliveries(ctx, l.db.Read, rows.SelectDeliveries("d.id = ?", id))
-	if err == nil && len(found) == 0 {
-		return delivery.DeliveryWithWindow{}, webhook.NotFound("delivery", id)
-	}
-	if err != nil {
-		return delivery.DeliveryWithWindow{}, err
-	}
-	return found[0], nil
-}
-
-// EventDeliveries lists all deliveries of one event, oldest first.
-func (l *Ledger) EventDeliveries(ctx context.Context, eventID string) ([]delivery.DeliveryWithWindow, error) {
-	return rows.DeliveriesOf(ctx, l.db, eventID)
-}
-
-// Attempts lists the attempts of one delivery by number.
-func (l *Ledger) Attempts(ctx context.Context, deliveryID string) (found []webhook.Attempt, err error) {
-	t := new(database.Statement).Add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id = ? ORDER BY number", deliveryID)
-	return database.Collect(ctx, l.db.Read, t, attemptFields)
-}
-
-// Deliveries lists deliveries, newest first, and the cursor of the next page.
-func (l *Ledger) Deliveries(ctx context.Context, f delivery.Filter) (found []delivery.DeliveryWithWindow, next string, err error) {
-	t := rows.SelectDeliveries("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
-	narrow(t, f)
-	found, err = rows.Deliveries(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
-	return found, next, err
-}
-
-// narrow adds the conditions of f but its bounds above, on deliveries d and
-// windows w.
-func narrow(t *database.Statement, f delivery.Filter) {
-	t.Since("d.id", webhook.DeliveryPrefix, f.Since)
-	t.Equal("d.partner_code", f.PartnerCode)
-	t.Equal("d.endpoint_id", f.EndpointID)
-	t.Equal("d.webhook_type", string(f.Type))
-	t.Equal("d.last_class", string(f.ErrorClass))
-	if len(f.IDs) > 0 {
-		database.InList(t.Add(" AND d.id IN "), f.IDs)
-	}
-	if f.ReplayID != "" {
-		t.Add(" AND d.id IN (SELECT new_id FROM replay_items WHERE replay_id = ? AND new_id <> '')", f.ReplayID)
-	}
-	if f.State != "" {
-		along(t, f)
-		rows.Shown(t, []webhook.State{f.State})
-	}
-	if f.StatusCode != 0 {
-		t.Add(" AND d.last_status = ?", f.StatusCode)
-	}
-	if f.Reference != "" {
-		t.Add(" AND (d.object_id = ? OR d.event_id = ?)", f.Reference, f.Reference)
-	}
-}
-
-// along adds what the index of f's state asks for, if there is one. An
-// endpoint has indexes of its own.
-func along(t *database.Statement, f delivery.Filter) {
-	for _, index := range rows.StateIndexes {
-		if !slices.Contains(index.States, f.State) {
-			continue
-		}
-		t.Add(" AND " + index.Where)
-		if index.All != "" && f.PartnerCode == "" && f.EndpointID == "" {
-			t.Add(" AND " + index.All)
-		}
-	}
-}
-
 // RetryDelivery makes an unfinished delivery due now and answers "", or makes
 // a new delivery of a finished one's event and answers its id. It is a Conflict
 // if the endpoint was removed, if the event is gone, and of a finished test.
 // Entries without a detail say as what it is sent again.
 func (l *Ledger) RetryDelivery(ctx context.Context, id string, by ...partners.AuditEntry) (newID string, err error) {
-	d, err := l.Delivery(ctx, id)
+	d, err := rows.Delivery(ctx, l.db.Read, id)
 	if err != nil {
 		return "", err
 	}
@@ -196,7 +119,7 @@ func repetition(d webhook.Delivery, newID string, trigger webhook.Trigger) newDe
 // CancelDelivery ends an unfinished delivery that is not just being sent;
 // otherwise it is a Conflict.
 func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...partners.AuditEntry) error {
-	d, err := l.Delivery(ctx, id)
+	d, err := rows.Delivery(ctx, l.db.Read, id)
 	if err != nil {
 		return err
 	}
@@ -235,25 +158,4 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 		b.acted(by, id, "")
 		return nil
 	})
-}
-
-// Sequence lists the deliveries that took an endpoint's numbers from … to;
-// replays, which repeat them, are not among these.
-func (l *Ledger) Sequence(ctx context.Context, endpointID string, from, to int64) ([]delivery.DeliveryWithWindow, error) {
-	t := rows.SelectDeliveries("d.endpoint_id = ? AND d.sequence >= ? AND d.sequence <= ? AND d.replay_of = '' AND d.sequence > 0", endpointID, from, to)
-	return rows.Deliveries(ctx, l.db.Read, t.Add(" ORDER BY d.sequence"))
-}
-
-// recentDeliveries is how many deliveries of an endpoint RecentAttempts looks at.
-const recentDeliveries = 50
-
-// RecentAttempts lists the attempts of an endpoint's newest deliveries. Their
-// ids come first, so that only the days of these are opened.
-func (l *Ledger) RecentAttempts(ctx context.Context, endpointID string) (found []webhook.Attempt, err error) {
-	ids, err := rows.NewestOf(ctx, l.db, partners.Everything(), endpointID, recentDeliveries)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	t := database.InList(new(database.Statement).Add("SELECT "+attemptColumns+" FROM attempts WHERE delivery_id IN "), ids).Add(" ORDER BY started_at DESC")
-	return database.Collect(ctx, l.db.Read, t, attemptFields)
 }

@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"context"
+	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/maintenance"
+	"ledgerhook/ledger/database"
 )
 
 // leadLease is the lease of the process that leads maintenance.
@@ -33,3 +36,55 @@ func (l *Ledger) Resign(ctx context.Context, workerID string) error {
 }
 
 var _ maintenance.Election = (*Ledger)(nil)
+
+// Heartbeat says that a worker lives. The first one registers it. It waits for
+// nobody else's connection.
+func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
+	var theirs, ours time.Time
+	err := l.db.Lease.InTx(ctx, func(tx database.Querier) error {
+		now := time.Now()
+		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.db.Clock+", "+l.db.Clock+", $3 - "+l.db.Clock+
+			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead RETURNING seen_at", workerID, host, database.Micros(now)).
+			Scan(database.Time(&theirs))
+		ours = now
+		if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
+			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.db.Clock+" WHERE seen_at > "+l.db.Clock+" + $1", delivery.LeaseTime.Microseconds())
+		}
+		return err
+	})
+	if err == nil {
+		l.db.Hear(theirs, ours)
+	}
+	return err
+}
+
+// Deregister ends a worker's lease at once.
+func (l *Ledger) Deregister(ctx context.Context, workerID string) error {
+	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
+	return err
+}
+
+// EndLeases declares every worker dead. An embedded ledger does so when it is
+// opened: whoever worked on it before is gone.
+func (l *Ledger) EndLeases(ctx context.Context) error {
+	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers")
+	return err
+}
+
+// RecordCanary keeps what came of a worker's newest canary: how long it took and
+// why it did not arrive, empty if it did. It does nothing for a worker without a
+// lease.
+func (l *Ledger) RecordCanary(ctx context.Context, workerID string, roundTrip time.Duration, failure string) error {
+	_, err := l.db.Write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.db.Clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
+		workerID, roundTrip.Microseconds(), short(failure))
+	return err
+}
+
+// deleteSilentWorkers forgets the workers that broke off more than a day ago
+// and whose deliveries have all been given up.
+func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
+	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers WHERE seen_at < "+l.db.Clock+` - $1
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.queued_at IS NOT NULL AND d.worker_id = workers.id AND d.state = 'sending')`,
+		(24 * time.Hour).Microseconds())
+	return err
+}

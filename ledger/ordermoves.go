@@ -172,11 +172,11 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	}
 	ids := slices.Sorted(maps.Keys(have))
 	clear(have)
-	t := new(database.Statement).Add("SELECT " + orderColumns + " FROM orders WHERE id IN ")
+	t := new(database.Statement).Add("SELECT " + rows.OrderColumns + " FROM orders WHERE id IN ")
 	database.InList(t, ids).Add(" ORDER BY id" + b.ledger.db.ForUpdate)
 	err := t.Query(ctx, b.tx, func(row database.Row) error {
 		var o orders.Order
-		err := row.Scan(orderFields(&o)...)
+		err := row.Scan(rows.OrderFields(&o)...)
 		have[o.ID] = o
 		return err
 	})
@@ -223,4 +223,20 @@ func (b *batch) holdOrders(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keepConflict keeps what a refused move says of an order that has failed. The
+// same said again is kept once: whoever says it repeats it until it is taken.
+func (b *batch) keepConflict(ctx context.Context, m *orders.Move, was orders.Order) error {
+	if m == nil {
+		return nil
+	}
+	c, ok := was.Conflict(*m)
+	if !ok {
+		return nil
+	}
+	_, err := b.tx.ExecContext(ctx, `INSERT INTO order_conflicts (order_id, to_status, paid_amount, tx_hash, sequence, from_status, actor, reason,
+		at, settled_at, settled_by, settlement) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', '') ON CONFLICT DO NOTHING`,
+		was.ID, string(c.To), c.Refused.PaidAmount, c.Refused.TxHash, c.Sequence, string(c.From), c.Actor, c.Reason, database.Micros(c.At))
+	return err
 }

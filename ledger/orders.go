@@ -5,25 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
-
-const orderColumns = `id, partner_code, external_order_id, email, type, fiat_amount, paid_amount, token_currency, token_network,
-	token_price, token_amount, wallet_address, tx_hash, bank_bin, bank_name, account_name, account_number, card, content,
-	total_payment, qr_token, processing_fee, system_fee, status, sequence, description, fingerprint, payout_at, created_at,
-	updated_at, expires_at`
-
-func orderFields(o *orders.Order) []any {
-	token, bank := &o.TokenTransfer, &o.BankTransfer
-	return []any{&o.ID, &o.PartnerCode, &o.ExternalOrderID, &o.Email, &o.Type, &o.FiatAmount, &o.PaidAmount, &token.Currency,
-		&token.Network, amountColumn{&token.Price}, amountColumn{&token.Amount}, &token.WalletAddress, &token.TxHash, &bank.BankBIN,
-		&bank.BankName, &bank.AccountName, &bank.AccountNumber, &bank.Card, &bank.Content, &bank.TotalPayment, &bank.QRToken,
-		&o.Fees.Processing, &o.Fees.System, &o.Status, &o.Sequence, &o.Description, &o.Fingerprint, database.Time(&o.PayoutAt),
-		database.Time(&o.CreatedAt), database.Time(&o.UpdatedAt), database.Time(&o.ExpiresAt)}
-}
 
 func orderValues(o orders.Order) []any {
 	token, bank := o.TokenTransfer, o.BankTransfer
@@ -39,7 +29,7 @@ func orderValues(o orders.Order) []any {
 // the two were not asked for alike, an error with the key DUPLICATE_ORDER
 // ("Idempotent create" of the interface decisions). created tells which.
 func (l *Ledger) CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error) {
-	t := new(database.Statement).Add("INSERT INTO orders (" + orderColumns + ") ")
+	t := new(database.Statement).Add("INSERT INTO orders (" + rows.OrderColumns + ") ")
 	t.Values(1, func(int) []any { return orderValues(o) }).Add(" ON CONFLICT (partner_code, external_order_id) DO NOTHING")
 	if _, err := t.Exec(ctx, l.db.Write); err != nil {
 		return o, false, fmt.Errorf("insert order %s: %w", o.ID, err)
@@ -107,44 +97,30 @@ func (l *Ledger) QROrder(ctx context.Context, token string) (orders.Order, error
 
 // findOrder returns the one order that a condition can hold for.
 func (l *Ledger) findOrder(ctx context.Context, q database.Querier, where string, args ...any) (o orders.Order, found bool, err error) {
-	err = q.QueryRowContext(ctx, "SELECT "+orderColumns+" FROM orders WHERE "+where, args...).Scan(orderFields(&o)...)
+	err = q.QueryRowContext(ctx, "SELECT "+rows.OrderColumns+" FROM orders WHERE "+where, args...).Scan(rows.OrderFields(&o)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, false, nil
 	}
 	return o, err == nil, err
 }
 
-// Orders lists orders, newest first, and the cursor of the next page.
-func (l *Ledger) Orders(ctx context.Context, f orders.Filter) (found []orders.Order, next string, err error) {
-	t := new(database.Statement).Add("SELECT "+orderColumns+" FROM orders WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.OrderPrefix))
-	t.Since("id", webhook.OrderPrefix, f.Since)
-	t.Equal("partner_code", f.PartnerCode)
-	t.Equal("status", string(f.Status))
-	if f.Reference != "" {
-		t.Add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
+// SettleOrder marks the conflicts of an order as settled by somebody, who says
+// what was found and done. Errors are Conflict if it has none that is open,
+// and NotFound.
+func (l *Ledger) SettleOrder(ctx context.Context, id, who, settlement string, by ...partners.AuditEntry) error {
+	if _, err := l.Order(ctx, id); err != nil {
+		return err
 	}
-	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), orderFields)
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
-	return found, next, err
-}
-
-// OrderChanges is the history of an order's status, oldest first, with the
-// changes that were refused and are kept.
-func (l *Ledger) OrderChanges(ctx context.Context, orderID string) (found []orders.Change, err error) {
-	t := new(database.Statement).Add(`SELECT sequence, from_status, to_status, actor, reason, event_id, at FROM order_changes
-		WHERE order_id = ? ORDER BY sequence`, orderID)
-	found, err = database.Collect(ctx, l.db.Read, t, func(c *orders.Change) []any {
-		return []any{&c.Sequence, &c.From, &c.To, &c.Actor, &c.Reason, &c.EventID, database.Time(&c.At)}
+	return audit.Do(ctx, l.db, audit.About(by, id, settlement), func(tx database.Querier) error {
+		t := new(database.Statement).Add("UPDATE order_conflicts SET settled_at = ?, settled_by = ?, settlement = ? WHERE order_id = ? AND settled_at = 0",
+			database.Micros(time.Now()), who, settlement, id)
+		n, err := t.Exec(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("settle order %s: %w", id, err)
+		}
+		if n == 0 {
+			return webhook.Conflict(fmt.Sprintf("order %s has no conflict to settle", id))
+		}
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	refused, err := l.conflicts(ctx, "c.order_id = ?", orderID)
-	for _, c := range refused { // an order that has failed changes no more
-		found = append(found, c.Change)
-	}
-	return found, err
 }

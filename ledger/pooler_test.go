@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
 
@@ -42,7 +43,7 @@ func TestTheLedgerWorksBehindAPoolerAndLeavesNothingInItsSessions(t *testing.T) 
 		if err := b.Heartbeat(t.Context(), worker, "host/1"); err != nil {
 			t.Error(err)
 		}
-		if attempts, err := b.ForPages().Attempts(t.Context(), appended.DeliveryIDs[0]); err != nil || len(attempts) != 1 {
+		if attempts, err := reports.New(behind.DB.ForPages()).Attempts(t.Context(), appended.DeliveryIDs[0]); err != nil || len(attempts) != 1 {
 			t.Errorf("%d attempts, %v", len(attempts), err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -16,8 +17,8 @@ const quoteColumns = `id, partner_code, email, crypto, network, wallet_address, 
 	total_payment, token_amount, created_at, expires_at`
 
 func quoteFields(q *orders.Quote) []any {
-	return []any{&q.ID, &q.PartnerCode, &q.Email, &q.Crypto, &q.Network, &q.WalletAddress, &q.FiatAmount, amountColumn{&q.Price},
-		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, amountColumn{&q.TokenAmount}, database.Time(&q.CreatedAt), database.Time(&q.ExpiresAt)}
+	return []any{&q.ID, &q.PartnerCode, &q.Email, &q.Crypto, &q.Network, &q.WalletAddress, &q.FiatAmount, rows.Amount(&q.Price),
+		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, rows.Amount(&q.TokenAmount), database.Time(&q.CreatedAt), database.Time(&q.ExpiresAt)}
 }
 
 // AddQuote stores a quote.

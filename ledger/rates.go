@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 )
@@ -16,7 +17,7 @@ import (
 const rateColumns = "crypto, network, price, wallet_address, updated_at"
 
 func rateFields(r *orders.Rate) []any {
-	return []any{&r.Crypto, &r.Network, amountColumn{&r.Price}, &r.WalletAddress, database.Time(&r.UpdatedAt)}
+	return []any{&r.Crypto, &r.Network, rows.Amount(&r.Price), &r.WalletAddress, database.Time(&r.UpdatedAt)}
 }
 
 // SetRate makes r, which is valid, the rate of its cryptocurrency from now on,
@@ -50,17 +51,4 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
 	t := new(database.Statement).Add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
 	return database.Collect(ctx, l.db.Read, t, rateFields)
-}
-
-// amountColumn scans an exact decimal number, which the ledger keeps as its
-// canonical text.
-type amountColumn struct{ a *orders.Amount }
-
-func (c amountColumn) Scan(v any) (err error) {
-	s, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("an amount cannot be read from %T", v)
-	}
-	*c.a, err = orders.ParseAmount(s)
-	return err
 }

@@ -108,40 +108,6 @@ func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []
 	return taken, nil
 }
 
-// Heartbeat says that a worker lives. The first one registers it. It waits for
-// nobody else's connection.
-func (l *Ledger) Heartbeat(ctx context.Context, workerID, host string) error {
-	var theirs, ours time.Time
-	err := l.db.Lease.InTx(ctx, func(tx database.Querier) error {
-		now := time.Now()
-		err := tx.QueryRowContext(ctx, "INSERT INTO workers (id, host, started_at, seen_at, clock_ahead) VALUES ($1, $2, "+l.db.Clock+", "+l.db.Clock+", $3 - "+l.db.Clock+
-			") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, clock_ahead = excluded.clock_ahead RETURNING seen_at", workerID, host, database.Micros(now)).
-			Scan(database.Time(&theirs))
-		ours = now
-		if err == nil { // a dead one that was heard of by a clock that was ahead lives one lease longer, not until then
-			_, err = tx.ExecContext(ctx, "UPDATE workers SET seen_at = "+l.db.Clock+" WHERE seen_at > "+l.db.Clock+" + $1", delivery.LeaseTime.Microseconds())
-		}
-		return err
-	})
-	if err == nil {
-		l.db.Hear(theirs, ours)
-	}
-	return err
-}
-
-// Deregister ends a worker's lease at once.
-func (l *Ledger) Deregister(ctx context.Context, workerID string) error {
-	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers WHERE id = $1", workerID)
-	return err
-}
-
-// EndLeases declares every worker dead. An embedded ledger does so when it is
-// opened: whoever worked on it before is gone.
-func (l *Ledger) EndLeases(ctx context.Context) error {
-	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers")
-	return err
-}
-
 // Abandoned lists deliveries that are being sent by workers that are dead,
 // other than workerID.
 func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]delivery.InFlight, error) {

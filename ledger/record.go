@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -198,19 +196,6 @@ func (b *batch) observe(w *window, r *recordOp) {
 	}
 }
 
-// attemptColumns are what attemptFields reads.
-const attemptColumns = `delivery_id, number, id, trigger, started_at, dns_us, connect_us, tls_us, first_byte_us, total_us,
-	peer_ip, tls_version, tls_not_after, request_headers, outcome, status_code, error_class, error_detail, response_headers,
-	response_body, truncated, key_id, worker_id, next_at, next_reason, headers_cut`
-
-func attemptFields(a *webhook.Attempt) []any {
-	return []any{&a.DeliveryID, &a.Number, &a.ID, &a.Trigger, database.Time(&a.StartedAt), database.Duration(&a.Phases.DNS),
-		database.Duration(&a.Phases.Connect), database.Duration(&a.Phases.TLS), database.Duration(&a.Phases.FirstByte), database.Duration(&a.Phases.Total),
-		&a.PeerIP, &a.TLSVersion, database.Time(&a.TLSNotAfter), headerColumn{&a.RequestHeaders}, &a.Outcome, &a.StatusCode,
-		&a.ErrorClass, &a.ErrorDetail, headerColumn{&a.ResponseHeaders}, &a.ResponseBody, &a.Truncated, &a.KeyID, &a.Worker,
-		database.Time(&a.NextAt), &a.NextReason, &a.HeadersCut}
-}
-
 // insertAttempts writes the attempts that the fence let through.
 func (b *batch) insertAttempts(ctx context.Context) error {
 	var counted []webhook.Attempt
@@ -234,38 +219,14 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 }
 
 func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attempt) error {
-	t := b.statement().Add("INSERT INTO attempts (" + attemptColumns + ") ")
+	t := b.statement().Add("INSERT INTO attempts (" + rows.AttemptColumns + ") ")
 	t.Values(len(counted), func(i int) []any {
 		a := counted[i]
 		return []any{a.DeliveryID, a.Number, a.ID, string(a.Trigger), database.Micros(a.StartedAt), a.Phases.DNS.Microseconds(),
 			a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(), a.Phases.FirstByte.Microseconds(), a.Phases.Total.Microseconds(),
-			a.PeerIP, a.TLSVersion, database.Micros(a.TLSNotAfter), headerBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
-			string(a.ErrorClass), database.Text(a.ErrorDetail), headerBytes(a.ResponseHeaders), database.Bytes(a.ResponseBody), a.Truncated,
+			a.PeerIP, a.TLSVersion, database.Micros(a.TLSNotAfter), rows.HeaderBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
+			string(a.ErrorClass), database.Text(a.ErrorDetail), rows.HeaderBytes(a.ResponseHeaders), database.Bytes(a.ResponseBody), a.Truncated,
 			a.KeyID, a.Worker, database.Micros(a.NextAt), a.NextReason, a.HeadersCut}
 	})
 	return b.later(ctx, t)
-}
-
-// headerBytes is how the ledger keeps headers: JSON as bytes.
-func headerBytes(h map[string][]string) []byte {
-	text, err := json.Marshal(h)
-	if err != nil || len(h) == 0 { // a map of strings always has a JSON form
-		return []byte("{}")
-	}
-	return text
-}
-
-// headerColumn scans what headerBytes wrote.
-type headerColumn struct{ h *map[string][]string }
-
-func (c headerColumn) Scan(v any) error {
-	b, ok := v.([]byte)
-	if !ok {
-		return fmt.Errorf("headers cannot be read from %T", v)
-	}
-	*c.h = nil
-	if err := json.Unmarshal(b, c.h); err != nil {
-		return errors.New("headers are damaged")
-	}
-	return nil
 }

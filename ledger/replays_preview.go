@@ -26,7 +26,7 @@ const (
 func replayable(t *database.Statement, f delivery.Filter, after string) *database.Statement {
 	t.Add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND NOT COALESCE(w.unrouted, FALSE) AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
 		database.Below("", f.Until, webhook.DeliveryPrefix), after)
-	narrow(t, f)
+	rows.Narrow(t, f)
 	return t
 }
 

@@ -108,7 +108,7 @@ func TestAnOrderedEndpointSendsOneOfASubjectAtATime(t *testing.T) {
 		if len(tickets) != 2 || tickets[0].DeliveryID != ids[0] || tickets[1].DeliveryID != ids[2] {
 			t.Fatalf("admitted %v of %v, want the first of each subject", tickets, ids)
 		}
-		if d, err := b.Ledger.Delivery(t.Context(), ids[1]); err != nil || !d.Blocked {
+		if d, err := b.Reports.Delivery(t.Context(), ids[1]); err != nil || !d.Blocked {
 			t.Errorf("%+v (%v) is not blocked", d, err)
 		}
 		send(t, b, tickets[:1], failed, retryAt(time.Now().Add(-time.Second))) // the first fails: the second still waits

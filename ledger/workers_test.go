@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ledgerhook/delivery"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 )
 
 func TestAWorkerIsListedUntilItDeregisters(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTheNewestCanaryOfEachWorkerIsKept(t *testing.T) {
 		if err := b.Heartbeat(t.Context(), "wrk_1", "host/1"); err != nil {
 			t.Fatal(err)
 		}
-		canary := func() ledger.Canary {
+		canary := func() reports.Canary {
 			t.Helper()
 			found, err := b.Workers(t.Context())
 			if err != nil || len(found) != 1 {
@@ -47,7 +47,7 @@ func TestTheNewestCanaryOfEachWorkerIsKept(t *testing.T) {
 		if c := canary(); !c.At.IsZero() || c.Failure != "" {
 			t.Errorf("before the first: %+v", c)
 		}
-		for _, want := range []ledger.Canary{{RoundTrip: time.Second, Failure: "the connection was refused"}, {RoundTrip: 14 * time.Millisecond}} {
+		for _, want := range []reports.Canary{{RoundTrip: time.Second, Failure: "the connection was refused"}, {RoundTrip: 14 * time.Millisecond}} {
 			if err := b.RecordCanary(t.Context(), "wrk_1", want.RoundTrip, want.Failure); err != nil {
 				t.Fatal(err)
 			}

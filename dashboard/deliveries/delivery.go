@@ -61,7 +61,7 @@ const maxHistory = 50
 // it.
 func (s Pages) deliveryAt(r *http.Request, q *shell.Request) (d reports.FoundDelivery, attempts []webhook.Attempt, err error) {
 	if d, err = s.Reports.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id")); err == nil {
-		attempts, err = s.Ledger.Attempts(r.Context(), d.ID)
+		attempts, err = s.Reports.Attempts(r.Context(), d.ID)
 	}
 	return d, attempts, err
 }

@@ -38,7 +38,7 @@ func (s Pages) EndpointPanels(ctx context.Context, code string) ([]EndpointPanel
 
 // PanelOf is an endpoint with what its newest attempts tell.
 func (s Pages) PanelOf(ctx context.Context, e webhook.Endpoint) (EndpointPanel, error) {
-	attempts, err := s.Ledger.RecentAttempts(ctx, e.ID)
+	attempts, err := s.Reports.RecentAttempts(ctx, e.ID)
 	if err != nil {
 		return EndpointPanel{}, err
 	}

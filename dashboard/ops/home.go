@@ -10,7 +10,6 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -25,7 +24,7 @@ type overviewView struct {
 	Queue   stageView
 	Deliver stageView
 	Failing shell.Fact[[]reports.FailingPartner]
-	Workers shell.Fact[[]ledger.WorkerLease]
+	Workers shell.Fact[[]reports.WorkerLease]
 	Changes shell.Fact[[]partners.AuditEntry]
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
@@ -64,9 +63,9 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	var v overviewView
 	shell.Together(
 		func() { e.Situation = shell.Recall(ctx, s.Memory, "home/situation", s.Reports.Situation) },
-		func() { e.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
+		func() { e.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Reports.Workers) },
 		func() { e.Partners = shell.Recall(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
-		func() { e.Conflicts = shell.Recall(ctx, s.Memory, "home/conflicts", s.Ledger.OpenConflicts) },
+		func() { e.Conflicts = shell.Recall(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
 		func() { e.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
 		func() { e.Rates = shell.Recall(ctx, s.Memory, "rates", s.Ledger.Rates) },
 		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
@@ -180,9 +179,9 @@ func (v overviewView) Breaker(p reports.FailingPartner) shell.Pill {
 }
 
 // CanaryOf is a worker's canary as a state.
-func (v overviewView) CanaryOf(w ledger.WorkerLease) shell.Pill { return canaryPill(w) }
+func (v overviewView) CanaryOf(w reports.WorkerLease) shell.Pill { return canaryPill(w) }
 
-func canaryPill(w ledger.WorkerLease) shell.Pill {
+func canaryPill(w reports.WorkerLease) shell.Pill {
 	switch {
 	case !w.Alive:
 		return shell.Bad("worker silent")

@@ -64,7 +64,7 @@ func (s pages) showOrder(w http.ResponseWriter, r *http.Request, q *shell.Reques
 			v.Order = shell.Recall(ctx, s.Memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
 		},
 		func() {
-			v.History = shell.Recall(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Ledger.OrderChanges(ctx, id) })
+			v.History = shell.Recall(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Reports.OrderChanges(ctx, id) })
 			v.Sent = shell.Recall(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]deliveries.SampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
 		},
 	)
@@ -98,7 +98,7 @@ func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history sh
 			continue
 		}
 		var found []delivery.DeliveryWithWindow
-		if found, err = s.Ledger.EventDeliveries(ctx, change.EventID); err != nil {
+		if found, err = s.Reports.EventDeliveries(ctx, change.EventID); err != nil {
 			return nil, err
 		}
 		for _, d := range found {

@@ -8,7 +8,7 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -18,7 +18,7 @@ const partnersPageSize = 50
 // partnersView lists the partners, and makes a new one.
 type partnersView struct {
 	Partners shell.Fact[shell.Listed[partners.Partner]]
-	Windows  shell.Fact[map[string]ledger.PartnerWindows]
+	Windows  shell.Fact[map[string]reports.PartnerWindows]
 	Pager    shell.Pager
 	Fields   []shell.Field // of the form that creates one
 	Problem  string
@@ -54,9 +54,9 @@ func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Req
 			})
 		},
 		func() {
-			v.Windows = shell.Recall(ctx, s.Memory, "partners/windows", func(ctx context.Context) (map[string]ledger.PartnerWindows, error) {
-				all, err := s.Ledger.PartnerWindows(ctx)
-				byCode := make(map[string]ledger.PartnerWindows, len(all))
+			v.Windows = shell.Recall(ctx, s.Memory, "partners/windows", func(ctx context.Context) (map[string]reports.PartnerWindows, error) {
+				all, err := s.Reports.PartnerWindows(ctx)
+				byCode := make(map[string]reports.PartnerWindows, len(all))
 				for _, p := range all {
 					byCode[p.PartnerCode] = p
 				}

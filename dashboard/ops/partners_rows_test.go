@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -12,7 +12,7 @@ import (
 // What is known of endpoints from an earlier page is not shown beside partners
 // that were read for this one.
 func TestPartnersAreListedWithDashesForWhatIsNotKnownJustNow(t *testing.T) {
-	windows := map[string]ledger.PartnerWindows{"acme": {PartnerCode: "acme", Held: 7, LastSuccess: noon, Breakers: map[webhook.BreakerState]int{webhook.BreakerClosed: 2, webhook.BreakerOpen: 1}}}
+	windows := map[string]reports.PartnerWindows{"acme": {PartnerCode: "acme", Held: 7, LastSuccess: noon, Breakers: map[webhook.BreakerState]int{webhook.BreakerClosed: 2, webhook.BreakerOpen: 1}}}
 	v := partnersView{
 		Partners: known(shell.Listed[partners.Partner]{Found: []partners.Partner{{Code: "acme"}, {Code: "bare"}}}),
 		Windows:  known(windows),

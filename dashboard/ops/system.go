@@ -10,7 +10,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery/queue"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -20,15 +20,15 @@ type systemView struct {
 	Figures  []shell.Figure
 	Stores   shell.Fact[[]web.Finding]
 	Queue    shell.Fact[[]queue.Depth]
-	Workers  shell.Fact[[]ledger.WorkerLease]
-	Breakers shell.Fact[[]ledger.PartnerWindows]
+	Workers  shell.Fact[[]reports.WorkerLease]
+	Breakers shell.Fact[[]reports.PartnerWindows]
 	Settings []shell.Setting
 	Build    []buildFact
 	Wrong    []heldBack
 }
 
 // heldBack is a partner with a breaker that is not closed, or held deliveries.
-type heldBack struct{ ledger.PartnerWindows }
+type heldBack struct{ reports.PartnerWindows }
 
 // Open and OnProbation count its endpoints with such a breaker.
 func (p heldBack) Open() int        { return p.Breakers[webhook.BreakerOpen] }
@@ -44,8 +44,8 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	shell.Together(
 		func() { v.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
 		func() { v.Queue = shell.Recall(ctx, s.Memory, "system/queue", s.Queue.Depths) },
-		func() { v.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Ledger.Workers) },
-		func() { v.Breakers = shell.Recall(ctx, s.Memory, "system/breakers", s.Ledger.PartnerWindows) },
+		func() { v.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Reports.Workers) },
+		func() { v.Breakers = shell.Recall(ctx, s.Memory, "system/breakers", s.Reports.PartnerWindows) },
 		func() { lag = shell.Recall(ctx, s.Memory, "system/lag", s.Reports.RollupLag) },
 		func() { skew = shell.Recall(ctx, s.Memory, "system/skew", s.Database.ClockSkew) },
 	)
@@ -86,8 +86,8 @@ func depth(shards []queue.Depth, of func(queue.Depth) int64) (n int64) {
 	return n
 }
 
-func workersFigure(f shell.Fact[[]ledger.WorkerLease]) shell.Figure {
-	alive := func(list []ledger.WorkerLease) (n int) {
+func workersFigure(f shell.Fact[[]reports.WorkerLease]) shell.Figure {
+	alive := func(list []reports.WorkerLease) (n int) {
 		for _, w := range list {
 			if w.Alive {
 				n++
@@ -95,7 +95,7 @@ func workersFigure(f shell.Fact[[]ledger.WorkerLease]) shell.Figure {
 		}
 		return n
 	}
-	shown := shell.FigureOf("Workers alive", f, func(list []ledger.WorkerLease) string { return locale.Number(alive(list)) })
+	shown := shell.FigureOf("Workers alive", f, func(list []reports.WorkerLease) string { return locale.Number(alive(list)) })
 	if n := alive(f.Value); f.Fresh && n == 0 {
 		shown.Tone, shown.Note = "bad", "nothing is being sent"
 	} else if dead := len(f.Value) - n; f.Fresh && dead > 0 {
@@ -104,14 +104,14 @@ func workersFigure(f shell.Fact[[]ledger.WorkerLease]) shell.Figure {
 	return shown
 }
 
-func breakersFigure(f shell.Fact[[]ledger.PartnerWindows]) shell.Figure {
-	open := func(list []ledger.PartnerWindows) (n int) {
+func breakersFigure(f shell.Fact[[]reports.PartnerWindows]) shell.Figure {
+	open := func(list []reports.PartnerWindows) (n int) {
 		for _, p := range list {
 			n += p.Breakers[webhook.BreakerOpen] + p.Breakers[webhook.BreakerHalfOpen]
 		}
 		return n
 	}
-	shown := shell.FigureOf("Breakers not closed", f, func(list []ledger.PartnerWindows) string { return locale.Number(open(list)) })
+	shown := shell.FigureOf("Breakers not closed", f, func(list []reports.PartnerWindows) string { return locale.Number(open(list)) })
 	if f.Fresh && open(f.Value) > 0 {
 		shown.Tone = "warn"
 	}

@@ -7,7 +7,6 @@ import (
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/web"
@@ -18,7 +17,7 @@ import (
 type evidence struct {
 	Now       time.Time
 	Situation shell.Fact[reports.Situation]
-	Workers   shell.Fact[[]ledger.WorkerLease]
+	Workers   shell.Fact[[]reports.WorkerLease]
 	Partners  shell.Fact[[]reports.FailingPartner]
 	Hosts     shell.Fact[[]reports.FailingHost]
 	Conflicts shell.Fact[[]orders.Conflict]

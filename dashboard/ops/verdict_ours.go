@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/locale"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
@@ -87,7 +86,7 @@ func checkClocks(e evidence) check {
 	if !e.Workers.Fresh {
 		return c
 	}
-	var worst ledger.WorkerLease
+	var worst reports.WorkerLease
 	for _, w := range e.Workers.Value {
 		if w.Alive && w.Ahead.Abs() > worst.Ahead.Abs() {
 			worst = w
@@ -109,7 +108,7 @@ func checkCanary(e evidence) check {
 	if !e.Workers.Fresh {
 		return c
 	}
-	asked, failed := 0, []ledger.WorkerLease{}
+	asked, failed := 0, []reports.WorkerLease{}
 	var slowest time.Duration
 	for _, w := range e.Workers.Value {
 		if !w.Alive || w.Canary.At.IsZero() || w.Canary.Age > canaryLate {

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/web"
@@ -29,8 +28,8 @@ func allWell() evidence {
 		Now: noon,
 		Situation: known(reports.Situation{AsOf: noon, Workers: 2, Endpoints: 12, Partners: 10, Hosts: 9, EventsLastMinute: 40,
 			LastEvents: map[webhook.Type]time.Time{webhook.TopupCard: noon.Add(-time.Second)}, LastDelivered: noon.Add(-time.Second)}),
-		Workers: known([]ledger.WorkerLease{{Host: "a/1", Alive: true, Canary: ledger.Canary{At: noon, Age: time.Second, RoundTrip: 14 * time.Millisecond}},
-			{Host: "b/2", Alive: true, Canary: ledger.Canary{At: noon, Age: 3 * time.Second, RoundTrip: 9 * time.Millisecond}}}),
+		Workers: known([]reports.WorkerLease{{Host: "a/1", Alive: true, Canary: reports.Canary{At: noon, Age: time.Second, RoundTrip: 14 * time.Millisecond}},
+			{Host: "b/2", Alive: true, Canary: reports.Canary{At: noon, Age: 3 * time.Second, RoundTrip: 9 * time.Millisecond}}}),
 		Partners:  known([]reports.FailingPartner(nil)),
 		Hosts:     known([]reports.FailingHost(nil)),
 		Conflicts: known([]orders.Conflict(nil)),
@@ -162,7 +161,7 @@ func TestWhatIsNotKnownIsNeverAllWell(t *testing.T) {
 		"hosts":     func(e *evidence) { e.Hosts.Fresh = false },
 		"no canary": func(e *evidence) {
 			for i := range e.Workers.Value {
-				e.Workers.Value[i].Canary = ledger.Canary{}
+				e.Workers.Value[i].Canary = reports.Canary{}
 			}
 		},
 		"an old canary": func(e *evidence) {

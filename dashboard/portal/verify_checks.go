@@ -179,7 +179,7 @@ func (s pages) comparedHeaders(ctx context.Context, q *shell.Request, got signer
 	}
 	made := 0
 	for _, d := range placed[:min(len(placed), comparedDeliveries)] {
-		attempts, err := shell.Patiently(ctx, func(ctx context.Context) ([]webhook.Attempt, error) { return s.Ledger.Attempts(ctx, d.ID) })
+		attempts, err := shell.Patiently(ctx, func(ctx context.Context) ([]webhook.Attempt, error) { return s.Reports.Attempts(ctx, d.ID) })
 		if err != nil {
 			return ""
 		}

@@ -1,5 +1,5 @@
-// Package rows says how the ledger's tables are read into the types of webhook
-// and delivery, alike for whoever writes them and for reports.
+// Package rows says how the ledger's tables are read into the types of webhook,
+// delivery and orders, alike for whoever writes them and for reports.
 package rows
 
 import (
@@ -70,4 +70,16 @@ func NewestOf(ctx context.Context, db *database.DB, s partners.Scope, endpointID
 		return len(ids) == limit, err
 	})
 	return ids, err
+}
+
+// Delivery reads one delivery, or NotFound.
+func Delivery(ctx context.Context, q database.Querier, id string) (delivery.DeliveryWithWindow, error) {
+	found, err := Deliveries(ctx, q, SelectDeliveries("d.id = ?", id))
+	if err == nil && len(found) == 0 {
+		return delivery.DeliveryWithWindow{}, webhook.NotFound("delivery", id)
+	}
+	if err != nil {
+		return delivery.DeliveryWithWindow{}, err
+	}
+	return found[0], nil
 }

@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type Canary struct {
 
 // Workers lists the worker processes, the oldest first. A process that stopped
 // in order is not among them; one that broke off is, and is not alive.
-func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
+func (l *Reports) Workers(ctx context.Context) (found []WorkerLease, err error) {
 	err = new(database.Statement).Add("SELECT id, host, started_at, "+l.db.Clock+" - seen_at, clock_ahead, canary_at, "+l.db.Clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
 		Query(ctx, l.db.Read, func(row database.Row) error {
 			var w WorkerLease
@@ -41,22 +41,4 @@ func (l *Ledger) Workers(ctx context.Context) (found []WorkerLease, err error) {
 			return err
 		})
 	return found, err
-}
-
-// deleteSilentWorkers forgets the workers that broke off more than a day ago
-// and whose deliveries have all been given up.
-func (l *Ledger) deleteSilentWorkers(ctx context.Context) error {
-	_, err := l.db.Write.ExecContext(ctx, "DELETE FROM workers WHERE seen_at < "+l.db.Clock+` - $1
-		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.queued_at IS NOT NULL AND d.worker_id = workers.id AND d.state = 'sending')`,
-		(24 * time.Hour).Microseconds())
-	return err
-}
-
-// RecordCanary keeps what came of a worker's newest canary: how long it took and
-// why it did not arrive, empty if it did. It does nothing for a worker without a
-// lease.
-func (l *Ledger) RecordCanary(ctx context.Context, workerID string, roundTrip time.Duration, failure string) error {
-	_, err := l.db.Write.ExecContext(ctx, "UPDATE workers SET canary_at = "+l.db.Clock+", canary_us = $2, canary_error = $3 WHERE id = $1",
-		workerID, roundTrip.Microseconds(), short(failure))
-	return err
 }

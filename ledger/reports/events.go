@@ -1,4 +1,4 @@
-package ledger
+package reports
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // Event returns one event, or NotFound.
-func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err error) {
+func (l *Reports) Event(ctx context.Context, id string) (e webhook.Event, err error) {
 	err = l.db.Read.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE id = $1", id).Scan(rows.EventFields(&e)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, webhook.NotFound("event", id)
@@ -21,7 +21,7 @@ func (l *Ledger) Event(ctx context.Context, id string) (e webhook.Event, err err
 }
 
 // Events lists events, newest first, and the cursor of the next page.
-func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []webhook.Event, next string, err error) {
+func (l *Reports) Events(ctx context.Context, f delivery.EventFilter) (found []webhook.Event, next string, err error) {
 	t := new(database.Statement).Add("SELECT "+rows.EventColumns+" FROM events WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.EventPrefix))
 	t.Since("id", webhook.EventPrefix, f.Since)
 	t.Equal("partner_code", f.PartnerCode)
@@ -33,4 +33,9 @@ func (l *Ledger) Events(ctx context.Context, f delivery.EventFilter) (found []we
 		next = found[f.Limit-1].ID
 	}
 	return found, next, err
+}
+
+// EventDeliveries lists all deliveries of one event, oldest first.
+func (l *Reports) EventDeliveries(ctx context.Context, eventID string) ([]delivery.DeliveryWithWindow, error) {
+	return rows.DeliveriesOf(ctx, l.db, eventID)
 }
