@@ -42,7 +42,7 @@ func TestACardNumberInWhatIsWrittenOfAnEndpointIsMasked(t *testing.T) {
 	s := newStage(t)
 	s.Bench.Partner(t, "acme")
 	e := s.Bench.Endpoint(t, "acme", 8)
-	_, err := s.Ledger.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
+	_, err := s.Ledger.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error {
 		e.Description = "cards, such as 4111 1111 1111 1111"
 		e.Window.Breaker.OpenByHand("opened by hand: it got 4111 1111 1111 1111")
 		return nil

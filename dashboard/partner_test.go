@@ -54,7 +54,7 @@ func TestAnOperatorMovesAnEndpointAndItIsAudited(t *testing.T) {
 		if want := "/ops/partners/acme?done=" + tt.act + "#" + e.ID; resp.StatusCode != 303 || resp.Header.Get("Location") != want {
 			t.Fatalf("%s: %d %s %s", tt.act, resp.StatusCode, resp.Header.Get("Location"), body)
 		}
-		now, err := s.Ledger.Endpoint(t.Context(), e.ID)
+		now, err := s.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		if err != nil || !tt.was(now.Window) {
 			t.Errorf("%s: %+v %v", tt.act, now.Window, err)
 		}
@@ -77,7 +77,7 @@ func TestAnOperatorDisablesAPartnerWithAReason(t *testing.T) {
 	}
 	for act, off := range map[string]bool{"disable": true} {
 		ask(t, c, "POST", s.ops.URL+"/ops/partners/acme/"+act, url.Values{"reason": {"unpaid"}})
-		now, err := s.Ledger.Endpoint(t.Context(), e.ID)
+		now, err := s.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		if err != nil || now.Window.PartnerDisabled != off || s.lastAct(t, "acme").Detail != "unpaid" {
 			t.Errorf("%s: %+v %v", act, now.Window, err)
 		}

@@ -162,7 +162,7 @@ func (w *walk) deliveryActs(t *testing.T, b *browser, at place) {
 	for _, verb := range []string{"pause", "resume", "cancel"} {
 		w.act(t, b, at.replays+"/{id}/"+verb, replay+"/"+verb, "replay."+verb, fill(b, ""))
 	}
-	if err := w.RemoveEndpoint(t.Context(), e.ID); err != nil {
+	if err := w.RemoveEndpoint(t.Context(), partners.Everything(), e.ID); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -63,7 +63,7 @@ func TestTheFirstPageLeadsToAFirstNotification(t *testing.T) {
 				t.Errorf("%s is %q, want %q", label, got, want)
 			}
 		}
-		if _, err := h.UpdateEndpoint(t.Context(), endpoint.ID, func(e *webhook.Endpoint) error { e.Window.Paused = true; return nil }); err != nil {
+		if _, err := h.UpdateEndpoint(t.Context(), partners.Everything(), endpoint.ID, func(e *webhook.Endpoint) error { e.Window.Paused = true; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := h.Append(t.Context(), ledgertest.NewEvent("acme", "topup_3", "Pending")); err != nil {

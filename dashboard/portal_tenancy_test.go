@@ -31,7 +31,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 	},
 	"recover": func(t *testing.T, s *stage, code string) string {
 		s.ended(t, code, "tp_2")
-		r, err := s.Ledger.StartReplayIn(t.Context(), partners.Only(code), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), Filter: delivery.Filter{PartnerCode: code}, Rate: 1, Reason: "x"})
+		r, err := s.Ledger.StartReplay(t.Context(), partners.Only(code), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), Filter: delivery.Filter{PartnerCode: code}, Rate: 1, Reason: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func TestRefusalsAreInTheLanguageOfThePage(t *testing.T) {
 		refuses(409, base+id+"/cancel", "lượt gửi đã kết thúc: đã hủy", nil)
 		unknown := webhook.NewID(webhook.DeliveryPrefix)
 		refuses(404, base+unknown+"/retry", "không có lượt gửi "+unknown, nil)
-		if err := s.Ledger.RemoveEndpoint(t.Context(), e.ID); err != nil {
+		if err := s.Ledger.RemoveEndpoint(t.Context(), partners.Everything(), e.ID); err != nil {
 			t.Fatal(err)
 		}
 		refuses(409, base+id+"/retry", "điểm nhận của lượt gửi đã bị xóa", nil)
@@ -64,7 +64,7 @@ func TestARetriedDeliverySaysWhatItStillWaitsFor(t *testing.T) {
 			{func(w *webhook.Window) { w.Paused, w.Disabled = false, true }, "it waits for the endpoint to be enabled."},
 			{func(w *webhook.Window) { w.Resume(); w.Breaker.OpenByHand("opened by hand: test") }, "it waits for the circuit breaker."},
 		} {
-			if _, err := s.Ledger.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { each.change(&e.Window); return nil }); err != nil {
+			if _, err := s.Ledger.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { each.change(&e.Window); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			page := s.portal.URL + "/portal/deliveries/" + ids[i]
@@ -91,7 +91,7 @@ func TestAdviceOnADeliverysPageGoesByTheEndpointsOwnLimit(t *testing.T) {
 	}
 	own := s.SignIn(t, "acme", partners.RoleViewer)
 	for limit, slow := range map[time.Duration]bool{0: true, 30 * time.Second: false} {
-		if _, err := s.Ledger.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
+		if _, err := s.Ledger.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if _, body := ask(t, own, "GET", s.portal.URL+"/portal/deliveries/"+id, nil); strings.Contains(body, "9.0 s or more of 15 s") != slow || strings.Contains(body, "give no cause for advice") == slow {

@@ -21,6 +21,7 @@ import (
 	"ledgerhook/delivery/maintenance"
 	"ledgerhook/delivery/sender"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -218,7 +219,7 @@ func TestAReceiverThatAlwaysFailsGets14AttemptsIn76Hours(t *testing.T) {
 		if took < share(planned, 1-webhook.Jitter) || took > share(planned, 1+webhook.Jitter)+14*tick {
 			t.Errorf("the last attempt began after %s", took)
 		}
-		if now, err := d.Ledger.Endpoint(t.Context(), e.ID); err != nil || now.Window.Breaker.State != webhook.BreakerClosed {
+		if now, err := d.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID); err != nil || now.Window.Breaker.State != webhook.BreakerClosed {
 			t.Errorf("failures hours apart leave the breaker %s (%v)", now.Window.Breaker.State, err)
 		}
 	})
@@ -329,7 +330,7 @@ func TestAnAccountsStatesArriveInOrderWhateverFails(t *testing.T) {
 	}
 	simulate(t, answer, func(t *testing.T, d *days, url string) {
 		e := d.endpoint(t, url)
-		if _, err := d.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil }); err != nil {
+		if _, err := d.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		tell := func(account, status string) delivery.Appended {

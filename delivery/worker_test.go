@@ -13,6 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
@@ -316,7 +317,7 @@ func TestAnEndpointsOwnTimeLimitEndsItsAttempts(t *testing.T) {
 		})
 		e := g.endpoint(t, partner.URL)
 		const limit = 300 * time.Millisecond
-		if _, err := g.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
+		if _, err := g.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		g.run(t, parts{})

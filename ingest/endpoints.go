@@ -158,7 +158,7 @@ func (a *Internal) listEndpoints(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
-	e, err := a.Endpoints.Endpoint(r.Context(), r.PathValue("id"))
+	e, err := a.Endpoints.Endpoint(r.Context(), partners.Everything(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // changeEndpoint applies a change, notes it and shows the endpoint.
 func (a *Internal) changeEndpoint(w http.ResponseWriter, r *http.Request, action string, change func(*webhook.Endpoint) error) error {
-	e, err := a.Endpoints.UpdateEndpoint(r.Context(), r.PathValue("id"), change, by(action, ""))
+	e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), change, by(action, ""))
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (a *Internal) moveBreaker(action string, move func(b *webhook.Breaker, reas
 		if err != nil {
 			return err
 		}
-		e, err := a.Endpoints.UpdateEndpoint(r.Context(), r.PathValue("id"), func(e *webhook.Endpoint) error {
+		e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), func(e *webhook.Endpoint) error {
 			move(&e.Window.Breaker, reason)
 			return nil
 		}, by(action, reason))
@@ -267,7 +267,7 @@ func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
 	if to < from || to-from >= maxSequence {
 		return webhook.Invalid("to", fmt.Sprintf("must be at least from and less than from + %d", maxSequence))
 	}
-	e, err := a.Endpoints.Endpoint(r.Context(), r.PathValue("id"))
+	e, err := a.Endpoints.Endpoint(r.Context(), partners.Everything(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := a.Endpoints.RemoveEndpoint(r.Context(), r.PathValue("id"), by("endpoint.remove", "")); err != nil {
+	if err := a.Endpoints.RemoveEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), by("endpoint.remove", "")); err != nil {
 		return err
 	}
 	a.Limiter.ForgetTest(r.PathValue("id"))
@@ -294,7 +294,7 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 		web.Surplus(r.Context())
 		return err
 	}
-	e, err := a.Endpoints.Endpoint(r.Context(), r.PathValue("id"))
+	e, err := a.Endpoints.Endpoint(r.Context(), partners.Everything(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (a *Internal) listEvents(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {
-	e, err := a.Accepted.Event(r.Context(), r.PathValue("id"))
+	e, err := a.Accepted.Event(r.Context(), partners.Everything(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Events interface {
 
 // EventReader finds events that were accepted.
 type EventReader interface {
-	Event(ctx context.Context, id string) (webhook.Event, error)
+	Event(ctx context.Context, s partners.Scope, id string) (webhook.Event, error)
 	Events(ctx context.Context, f delivery.EventFilter) ([]webhook.Event, string, error)
 	EventDeliveries(ctx context.Context, eventID string) ([]delivery.DeliveryWithWindow, error)
 }
@@ -69,18 +69,18 @@ type Secrets interface {
 // Endpoints is the ledger as the endpoints API uses it.
 type Endpoints interface {
 	CreateEndpoint(ctx context.Context, e webhook.Endpoint, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error)
-	Endpoint(ctx context.Context, id string) (webhook.Endpoint, error)
+	Endpoint(ctx context.Context, s partners.Scope, id string) (webhook.Endpoint, error)
 	Endpoints(ctx context.Context, code string) ([]webhook.Endpoint, error)
-	UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error)
-	RemoveEndpoint(ctx context.Context, id string, by ...partners.AuditEntry) error
+	UpdateEndpoint(ctx context.Context, s partners.Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error)
+	RemoveEndpoint(ctx context.Context, s partners.Scope, id string, by ...partners.AuditEntry) error
 }
 
 // Replays is the ledger as the API of bulk replays uses it.
 type Replays interface {
-	PreviewReplay(ctx context.Context, f delivery.Filter) (delivery.ReplayPreview, error)
-	StartReplay(ctx context.Context, r delivery.Replay, by ...partners.AuditEntry) (delivery.Replay, error)
-	Replay(ctx context.Context, id string) (delivery.Replay, error)
-	Replays(ctx context.Context, cursor string, limit int) ([]delivery.Replay, string, error)
+	PreviewReplay(ctx context.Context, s partners.Scope, f delivery.Filter) (delivery.ReplayPreview, error)
+	StartReplay(ctx context.Context, s partners.Scope, r delivery.Replay, by ...partners.AuditEntry) (delivery.Replay, error)
+	Replay(ctx context.Context, s partners.Scope, id string) (delivery.Replay, error)
+	Replays(ctx context.Context, s partners.Scope, cursor string, limit int) ([]delivery.Replay, string, error)
 	MoveReplay(ctx context.Context, id string, to delivery.ReplayState, by ...partners.AuditEntry) error
 }
 

@@ -191,7 +191,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 	if err := partners.CheckReason("/reason", request.Reason); err != nil {
 		return err
 	}
-	made, err := a.Replays.StartReplay(r.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+	made, err := a.Replays.StartReplay(r.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 		Reason: request.Reason, Filter: filter, Rate: rate, CreatedAt: time.Now()}, by("replay.start", ""))
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) previewReplay(w http.ResponseWriter, r *http.Request, f delivery.Filter) error {
-	p, err := a.Replays.PreviewReplay(r.Context(), f)
+	p, err := a.Replays.PreviewReplay(r.Context(), partners.Everything(), f)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (a *Internal) listReplays(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := a.Replays.Replays(r.Context(), after, limit)
+	found, next, err := a.Replays.Replays(r.Context(), partners.Everything(), after, limit)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (a *Internal) listReplays(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) showReplay(w http.ResponseWriter, r *http.Request) error {
-	found, err := a.Replays.Replay(r.Context(), r.PathValue("id"))
+	found, err := a.Replays.Replay(r.Context(), partners.Everything(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

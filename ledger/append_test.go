@@ -15,6 +15,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -172,7 +173,7 @@ func TestAStatusIsToldOnceUnlessItsKeySaysOtherwise(t *testing.T) {
 					}
 					for i, a := range appendEach(t, b, events, together) {
 						same(t, c.name+": duplicate", a.Duplicate, i >= c.stored)
-						if _, err := b.Event(t.Context(), a.EventID); err != nil {
+						if _, err := b.Event(t.Context(), partners.Everything(), a.EventID); err != nil {
 							t.Errorf("%s: the answer names an event that is not there: %v", c.name, err)
 						}
 						same(t, c.name+": deliveries", len(a.DeliveryIDs), 1)
@@ -212,7 +213,7 @@ func TestAnEventGoesToEveryEndpointThatTakesIt(t *testing.T) {
 		cards := b.Endpoint(t, "acme", 32, webhook.CreateCard)
 		removed := b.Endpoint(t, "acme", 32)
 		b.Endpoint(t, "other", 32)
-		if err := b.RemoveEndpoint(t.Context(), removed.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), removed.ID); err != nil {
 			t.Fatal(err)
 		}
 		receivers := func(a delivery.Appended) (ids []string) {
@@ -229,7 +230,7 @@ func TestAnEventGoesToEveryEndpointThatTakesIt(t *testing.T) {
 			same(t, "sequence", look(t, b, id).Sequence, 1)
 		}
 		same(t, "sequence of the second event", look(t, b, card.DeliveryIDs[0]).Sequence, 2)
-		e, err := b.Event(t.Context(), topup.EventID)
+		e, err := b.Event(t.Context(), partners.Everything(), topup.EventID)
 		if err != nil || e.Filtered || e.Unexpected || string(e.Data) != `{"id":"tp_1"}` || len(e.Signatures) != 2 {
 			t.Errorf("event %+v (%v)", e, err)
 		}
@@ -246,7 +247,7 @@ func TestAnEventThatNoEndpointTakesIsKeptAndSaysSo(t *testing.T) {
 		b.Partner(t, "acme")
 		b.Endpoint(t, "acme", 32, webhook.CreateCard)
 		a := store(t, b, ledgertest.NewEvent("acme", "tp_1", "Pending"))
-		e, err := b.Event(t.Context(), a.EventID)
+		e, err := b.Event(t.Context(), partners.Everything(), a.EventID)
 		if err != nil || !a.Filtered || !e.Filtered || len(a.DeliveryIDs) != 0 {
 			t.Errorf("answer %+v, event %+v (%v)", a, e, err)
 		}

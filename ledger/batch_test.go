@@ -50,7 +50,7 @@ func TestABadRowNeverSpoilsItsNeighbours(t *testing.T) {
 			func() { _, claimed, claimErr = b.Claim(t.Context(), tickets[1], worker) },
 			func() { cancelled = b.CancelDelivery(t.Context(), job.Delivery.ID, "too late") },
 			func() {
-				_, unknownEndpoint = b.UpdateEndpoint(t.Context(), "ep_none", func(*webhook.Endpoint) error { return nil })
+				_, unknownEndpoint = b.UpdateEndpoint(t.Context(), partners.Everything(), "ep_none", func(*webhook.Endpoint) error { return nil })
 			},
 		)
 		same(t, "the good ones", []error{good1, good2, recorded, claimErr}, make([]error, 4))
@@ -91,7 +91,7 @@ func TestNobodyWaitsForHisNeighboursAfterABadRow(t *testing.T) {
 			}()
 		}, func() {
 			slow.Go(func() {
-				_, last = b.UpdateEndpoint(t.Context(), e.ID, func(*webhook.Endpoint) error {
+				_, last = b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(*webhook.Endpoint) error {
 					select {
 					case <-answered:
 					case <-time.After(5 * time.Second):
@@ -121,7 +121,7 @@ func TestAPanicInAChangeIsItsCallersAlone(t *testing.T) {
 		var good, endpoint, partner error
 		together(b.Ledger,
 			func() {
-				_, endpoint = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
+				_, endpoint = b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error {
 					e.Description = "half"
 					panic("wrong page")
 				})
@@ -138,7 +138,7 @@ func TestAPanicInAChangeIsItsCallersAlone(t *testing.T) {
 				t.Errorf("the log would not say where the panic was: %v", err)
 			}
 		}
-		after, err := b.Ledger.Endpoint(t.Context(), e.ID)
+		after, err := b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		same(t, "the endpoint", []any{after.Description, err}, []any{e.Description, error(nil)})
 		b.CheckWindows(t)
 	})
@@ -153,7 +153,7 @@ func TestAChangeThatTakesTooLongFailsAlone(t *testing.T) {
 			func() { _, good = b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")) },
 			func() { slow = b.ChangeSlowly(t.Context()) },
 			func() {
-				_, change = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Description = "new"; return nil })
+				_, change = b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Description = "new"; return nil })
 			},
 		)
 		same(t, "the neighbours", []error{good, change}, make([]error, 2))

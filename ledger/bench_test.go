@@ -9,6 +9,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -116,7 +117,7 @@ func look(t *testing.T, b *ledgertest.Bench, id string) delivery.DeliveryWithWin
 
 func windowOf(t *testing.T, b *ledgertest.Bench, id string) webhook.Window {
 	t.Helper()
-	e, err := b.Ledger.Endpoint(t.Context(), id)
+	e, err := b.Ledger.Endpoint(t.Context(), partners.Everything(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func windowOf(t *testing.T, b *ledgertest.Bench, id string) webhook.Window {
 // set changes an endpoint.
 func set(t *testing.T, b *ledgertest.Bench, id string, change func(*webhook.Endpoint)) {
 	t.Helper()
-	_, err := b.UpdateEndpoint(t.Context(), id, func(e *webhook.Endpoint) error { change(e); return nil })
+	_, err := b.UpdateEndpoint(t.Context(), partners.Everything(), id, func(e *webhook.Endpoint) error { change(e); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -170,7 +171,7 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 
 		id := storeMany(t, b, "acme", 1)[0]
 		drain(t, b)
-		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), e.ID); err != nil {
 			t.Fatal(err)
 		}
 		_, err = b.RetryDelivery(t.Context(), id)

@@ -37,7 +37,7 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, change 
 			l.db.Log.Warn("what waited for an endpoint leaves later", "endpoint", e.ID, "error", err)
 		}
 	}
-	return l.Endpoint(ctx, e.ID)
+	return l.Endpoint(ctx, partners.Everything(), e.ID)
 }
 
 // createEndpoint stores an endpoint and reports whether it takes over.
@@ -216,15 +216,9 @@ func (l *Ledger) TakeOver(ctx context.Context) error {
 	return err
 }
 
-// Endpoint returns one endpoint with its window, or NotFound.
-func (l *Ledger) Endpoint(ctx context.Context, id string) (webhook.Endpoint, error) {
-	return l.EndpointIn(ctx, partners.Everything(), id)
-}
-
-// EndpointIn is Endpoint within a scope; one that it does not hold is NotFound.
-func (l *Ledger) EndpointIn(ctx context.Context, s partners.Scope, id string) (webhook.Endpoint, error) {
-	e, err := selectEndpoint(ctx, l.db.Read, s, id)
-	return e, err
+// Endpoint returns one endpoint of the scope with its window, or NotFound.
+func (l *Ledger) Endpoint(ctx context.Context, s partners.Scope, id string) (webhook.Endpoint, error) {
+	return selectEndpoint(ctx, l.db.Read, s, id)
 }
 
 func selectEndpoint(ctx context.Context, q database.Querier, s partners.Scope, id string) (e webhook.Endpoint, err error) {
@@ -247,18 +241,12 @@ func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.En
 	return database.Collect(ctx, l.db.Read, t, endpointFields)
 }
 
-// UpdateEndpoint changes an endpoint and its window under the window's lock.
-// change may set what belongs to the endpoint itself, and of its window
-// MaxInFlight, Paused, Disabled, Breaker, Health, RateEvery and Ordered. Order
-// takes hold of what is unfinished, too; of more than 2,000 it is a Conflict.
-// Entries without a detail name what changed.
-func (l *Ledger) UpdateEndpoint(ctx context.Context, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (webhook.Endpoint, error) {
-	return l.UpdateEndpointIn(ctx, partners.Everything(), id, change, by...)
-}
-
-// UpdateEndpointIn is UpdateEndpoint within a scope; one that it does not hold
-// is NotFound.
-func (l *Ledger) UpdateEndpointIn(ctx context.Context, s partners.Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
+// UpdateEndpoint changes an endpoint of the scope and its window under the
+// window's lock, or is NotFound. change may set what belongs to the endpoint
+// itself, and of its window MaxInFlight, Paused, Disabled, Breaker, Health,
+// RateEvery and Ordered. Order takes hold of what is unfinished, too; of more
+// than 2,000 it is a Conflict. Entries without a detail name what changed.
+func (l *Ledger) UpdateEndpoint(ctx context.Context, s partners.Scope, id string, change func(*webhook.Endpoint) error, by ...partners.AuditEntry) (e webhook.Endpoint, err error) {
 	err = l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {
@@ -318,15 +306,9 @@ func reasonOf(s webhook.State) string {
 	return ""
 }
 
-// RemoveEndpoint takes an endpoint away. What waits for it ends cancelled;
-// what is in flight ends without a retry.
-func (l *Ledger) RemoveEndpoint(ctx context.Context, id string, by ...partners.AuditEntry) error {
-	return l.RemoveEndpointIn(ctx, partners.Everything(), id, by...)
-}
-
-// RemoveEndpointIn is RemoveEndpoint within a scope; one that it does not hold
-// is NotFound.
-func (l *Ledger) RemoveEndpointIn(ctx context.Context, s partners.Scope, id string, by ...partners.AuditEntry) error {
+// RemoveEndpoint takes an endpoint of the scope away, or is NotFound. What waits
+// for it ends cancelled; what is in flight ends without a retry.
+func (l *Ledger) RemoveEndpoint(ctx context.Context, s partners.Scope, id string, by ...partners.AuditEntry) error {
 	err := l.withLockedWindows(ctx, []string{id}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(id)
 		if err != nil {

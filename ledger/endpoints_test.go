@@ -20,19 +20,19 @@ func TestEndpointsAreCreatedChangedListedAndRemoved(t *testing.T) {
 		}
 		other := b.Endpoint(t, "acme", 1)
 		same(t, "grown", other.Window.Grown, 1)
-		changed, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error {
+		changed, err := b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error {
 			e.URL, e.Types, e.Description, e.Window.MaxInFlight = "https://new.example.com/", nil, "new", 4
 			return nil
 		})
 		if err != nil || !changed.UpdatedAt.After(e.UpdatedAt) {
 			t.Errorf("changed at %v (%v)", changed.UpdatedAt, err)
 		}
-		got, err := b.Ledger.Endpoint(t.Context(), e.ID)
+		got, err := b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		if err != nil || got.URL != "https://new.example.com/" || got.Types != nil || got.Description != "new" || got.Window.MaxInFlight != 4 {
 			t.Errorf("endpoint %+v (%v)", got, err)
 		}
 		refusal := webhook.Invalid("/url", "must be better")
-		_, err = b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.URL = "worse"; return refusal })
+		_, err = b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.URL = "worse"; return refusal })
 		if !errors.Is(err, refusal) {
 			t.Errorf("refusal %v", err)
 		}
@@ -50,14 +50,14 @@ func TestEndpointsAreCreatedChangedListedAndRemoved(t *testing.T) {
 		urls, err := b.EndpointURLs(t.Context(), 10)
 		same(t, "URLs", []any{urls, err}, []any{[]string{"https://new.example.com/", other.URL}, error(nil)})
 
-		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), e.ID); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "endpoints", list(), []string{other.ID})
-		wantKind(t, b.RemoveEndpoint(t.Context(), e.ID), webhook.KindNotFound)
-		_, err = b.Ledger.Endpoint(t.Context(), e.ID)
+		wantKind(t, b.RemoveEndpoint(t.Context(), partners.Everything(), e.ID), webhook.KindNotFound)
+		_, err = b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		wantKind(t, err, webhook.KindNotFound)
-		_, err = b.UpdateEndpoint(t.Context(), e.ID, func(*webhook.Endpoint) error { return nil })
+		_, err = b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(*webhook.Endpoint) error { return nil })
 		wantKind(t, err, webhook.KindNotFound)
 		_, err = b.Endpoints(t.Context(), "nobody")
 		wantKind(t, err, webhook.KindNotFound)
@@ -91,7 +91,7 @@ func TestAPartnerHasTwentyEndpointsAtMost(t *testing.T) {
 		if err != nil || len(found) != partners.MaxEndpoints {
 			t.Fatalf("%d endpoints (%v)", len(found), err)
 		}
-		if err := b.RemoveEndpoint(t.Context(), found[0].ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), found[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		b.Endpoint(t, "acme", 1)
@@ -111,7 +111,7 @@ func TestWhatWaitsForARemovedEndpointEndsCancelled(t *testing.T) {
 		set(t, b, e.ID, pause)
 		set(t, b, e.ID, resume) // hands out what fits
 		queued := b.Tickets()
-		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), e.ID); err != nil {
 			t.Fatal(err)
 		}
 		none(t, b)
@@ -165,17 +165,17 @@ func TestAnEndpointIsFoundChangedAndRemovedInItsScopeAlone(t *testing.T) {
 		b.Partner(t, "other")
 		e := b.Endpoint(t, "acme", 8)
 		for _, s := range []partners.Scope{partners.Only("other"), partners.Only("")} {
-			_, err := b.EndpointIn(t.Context(), s, e.ID)
+			_, err := b.Ledger.Endpoint(t.Context(), s, e.ID)
 			wantKind(t, err, webhook.KindNotFound)
-			_, err = b.UpdateEndpointIn(t.Context(), s, e.ID, func(e *webhook.Endpoint) error { e.URL = "https://evil.example/"; return nil })
+			_, err = b.UpdateEndpoint(t.Context(), s, e.ID, func(e *webhook.Endpoint) error { e.URL = "https://evil.example/"; return nil })
 			wantKind(t, err, webhook.KindNotFound)
-			wantKind(t, b.RemoveEndpointIn(t.Context(), s, e.ID), webhook.KindNotFound)
+			wantKind(t, b.RemoveEndpoint(t.Context(), s, e.ID), webhook.KindNotFound)
 		}
-		got, err := b.EndpointIn(t.Context(), partners.Only("acme"), e.ID)
+		got, err := b.Ledger.Endpoint(t.Context(), partners.Only("acme"), e.ID)
 		if err != nil || got.URL != e.URL || got.Window.Removed {
 			t.Errorf("%+v (%v)", got, err)
 		}
-		if err := b.RemoveEndpointIn(t.Context(), partners.Only("acme"), e.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Only("acme"), e.ID); err != nil {
 			t.Error(err)
 		}
 	})

@@ -228,7 +228,7 @@ func TestTheInvariantHoldsWhateverEndsADelivery(t *testing.T) {
 		}
 		set(t, b, e.ID, resume)
 		storeMany(t, b, "acme", 5)
-		if err := b.RemoveEndpoint(t.Context(), e.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), e.ID); err != nil {
 			t.Fatal(err)
 		}
 		for _, ticket := range b.Tickets() {

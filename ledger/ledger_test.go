@@ -10,6 +10,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -82,7 +83,7 @@ func TestEventsLeaveThroughTheWindowInOrder(t *testing.T) {
 			t.Errorf("sent in order\n%v, appended in order\n%v", order, ids)
 		}
 		b.CheckWindows(t)
-		got, err := b.Ledger.Endpoint(t.Context(), e.ID)
+		got, err := b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		if err != nil || got.Window.Grown != 4 || got.Window.NextSequence != 21 {
 			t.Errorf("window is %+v (%v)", got.Window, err)
 		}

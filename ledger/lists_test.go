@@ -140,7 +140,7 @@ func TestEventsAreListedByEveryFilterPageByPage(t *testing.T) {
 			}
 			same(t, name, got, c.want)
 		}
-		_, err := b.Event(t.Context(), "evt_none")
+		_, err := b.Event(t.Context(), partners.Everything(), "evt_none")
 		wantKind(t, err, webhook.KindNotFound)
 		_, err = b.Delivery(t.Context(), "dlv_none")
 		wantKind(t, err, webhook.KindNotFound)

@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -400,7 +401,7 @@ func TestOrderIsRefusedForTooMuchAtOnce(t *testing.T) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 32)
 		change(t, b, "UPDATE windows SET waiting_first = 20001")
-		_, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { order(e); return nil })
+		_, err := b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { order(e); return nil })
 		wantKind(t, err, webhook.KindConflict)
 		same(t, "ordered", windowOf(t, b, e.ID).Ordered, false)
 	})
@@ -573,7 +574,7 @@ func TestRepetitionsGoPastTheOrder(t *testing.T) {
 		given(t, b, ids[2])
 		b.CheckWindows(t)
 
-		r, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning, Reason: "test",
+		r, err := b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning, Reason: "test",
 			Filter: delivery.Filter{State: webhook.Delivered}, Rate: 1000, CreatedAt: time.Now()})
 		if err != nil || r.Total != 1 {
 			t.Fatalf("%+v (%v)", r, err)
@@ -620,7 +621,7 @@ func TestOrderIsNotSwitchedOnBehindALongBacklog(t *testing.T) {
 		if _, err := b.Raw.ExecContext(t.Context(), "UPDATE windows SET waiting_first = 2001"); err != nil {
 			t.Fatal(err)
 		}
-		_, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil })
+		_, err := b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil })
 		wantKind(t, err, webhook.KindConflict)
 	})
 }

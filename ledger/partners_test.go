@@ -62,7 +62,7 @@ func TestPartnersAreCreatedChangedAndListed(t *testing.T) {
 		_, err = b.Ledger.Partner(t.Context(), "d")
 		wantKind(t, err, webhook.KindNotFound)
 		// Events pin the setting of their time.
-		e, err := b.Event(t.Context(), store(t, b, ledgertest.NewEvent("a", "tp_1", "Pending")).EventID)
+		e, err := b.Event(t.Context(), partners.Everything(), store(t, b, ledgertest.NewEvent("a", "tp_1", "Pending")).EventID)
 		if err != nil {
 			t.Fatal(err)
 		}

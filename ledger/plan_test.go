@@ -67,7 +67,7 @@ func TestThePathOfADeliveryReadsByIndexAndDay(t *testing.T) {
 	if _, err := b.Attempts(t.Context(), ids[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Event(t.Context(), look(t, b, ids[0]).EventID); err != nil {
+	if _, err := b.Event(t.Context(), partners.Everything(), look(t, b, ids[0]).EventID); err != nil {
 		t.Fatal(err)
 	}
 	windowOf(t, b, e.ID)
@@ -122,7 +122,7 @@ func TestRepairsAndListsReadByIndex(t *testing.T) {
 	_, _, ofObject := b.Deliveries(t.Context(), delivery.Filter{Reference: "tp_1", Limit: 50})
 	_, ofEvent := b.EventDeliveries(t.Context(), look(t, b, ids[0]).EventID)
 	for _, err := range []error{queued, abandoned, claimed, promoted, ofPartner, ofEndpoint, ofObject, ofEvent,
-		b.TakeOver(t.Context()), b.CancelRemoved(t.Context()), b.RemoveEndpoint(t.Context(), e.ID)} {
+		b.TakeOver(t.Context()), b.CancelRemoved(t.Context()), b.RemoveEndpoint(t.Context(), partners.Everything(), e.ID)} {
 		if err != nil {
 			t.Fatal(err)
 		}

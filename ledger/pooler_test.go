@@ -14,6 +14,7 @@ import (
 
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -47,7 +48,7 @@ func TestTheLedgerWorksBehindAPoolerAndLeavesNothingInItsSessions(t *testing.T) 
 			t.Errorf("%d attempts, %v", len(attempts), err)
 		}
 	}
-	if _, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Description = "new"; return nil }); err != nil {
+	if _, err := b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Description = "new"; return nil }); err != nil {
 		t.Error(err)
 	}
 	if err := behind.Ready(t.Context()); err != nil {

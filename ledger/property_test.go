@@ -13,6 +13,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -137,7 +138,7 @@ func (l *life) check(t *rapid.T) {
 // and due work, and probes that nobody makes.
 func (l *life) checkGates(t *rapid.T) {
 	for _, id := range l.endpoints {
-		e, err := l.Ledger.Endpoint(t.Context(), id)
+		e, err := l.Ledger.Endpoint(t.Context(), partners.Everything(), id)
 		must(t, err)
 		w, now := e.Window, time.Now()
 		due := l.Count(t, "SELECT COUNT(*) FROM deliveries WHERE endpoint_id = $1 AND due_at <= $2 AND lane <> 3", id, now.UnixMicro())
@@ -295,7 +296,7 @@ func (l *life) removeEndpoint(t *rapid.T) {
 	if len(l.endpoints) == 0 {
 		t.Skip("there is no endpoint")
 	}
-	must(t, l.RemoveEndpoint(t.Context(), l.endpoints[0]))
+	must(t, l.RemoveEndpoint(t.Context(), partners.Everything(), l.endpoints[0]))
 	l.endpoints = l.endpoints[1:]
 }
 
@@ -303,7 +304,7 @@ func (l *life) changeEndpoint(t *rapid.T) {
 	if len(l.endpoints) == 0 {
 		t.Skip("there is no endpoint")
 	}
-	_, err := l.UpdateEndpoint(t.Context(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
+	_, err := l.UpdateEndpoint(t.Context(), partners.Everything(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
 		switch rapid.SampledFrom([]string{"pause", "resume", "disable", "enable", "size", "order", "order", "disorder", "rate"}).Draw(t, "change") {
 		case "pause":
 			e.Window.Paused = true
@@ -332,7 +333,7 @@ func (l *life) breakerByHand(t *rapid.T) {
 	if len(l.endpoints) == 0 {
 		t.Skip("there is no endpoint")
 	}
-	_, err := l.UpdateEndpoint(t.Context(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
+	_, err := l.UpdateEndpoint(t.Context(), partners.Everything(), rapid.SampledFrom(l.endpoints).Draw(t, "endpoint"), func(e *webhook.Endpoint) error {
 		if rapid.Bool().Draw(t, "open") {
 			e.Window.Breaker.OpenByHand("maintenance")
 		} else {
@@ -422,7 +423,7 @@ func (l *life) end(t *rapid.T) {
 		l.addEndpoint(t)
 	}
 	for _, id := range l.endpoints {
-		_, err := l.UpdateEndpoint(t.Context(), id, func(e *webhook.Endpoint) error {
+		_, err := l.UpdateEndpoint(t.Context(), partners.Everything(), id, func(e *webhook.Endpoint) error {
 			e.Types, e.Window.Paused, e.Window.Disabled = nil, false, false
 			if e.Window.Breaker.State == webhook.BreakerOpen && e.Window.Breaker.OpenUntil.IsZero() {
 				e.Window.Breaker.Close()

@@ -17,18 +17,12 @@ import (
 	"ledgerhook/webhook"
 )
 
-// StartReplay freezes the list of what f matches, newest last, and starts
-// sending it again. Of several deliveries of an event to an endpoint the newest
+// StartReplay freezes the list of what r's filter matches in the scope, whatever
+// the filter says, newest last, and starts sending it again. Of several deliveries of an event to an endpoint the newest
 // is sent, the others are skipped from the start. The list is read and written
 // a page at a time, so that nobody else waits for it; the replay exists when
-// its list is whole.
-func (l *Ledger) StartReplay(ctx context.Context, r delivery.Replay, by ...partners.AuditEntry) (delivery.Replay, error) {
-	return l.StartReplayIn(ctx, partners.Everything(), r, by...)
-}
-
-// StartReplayIn is StartReplay for somebody who may replay what the scope
-// holds, whatever the filter says. A partner's replay is seen in its scope.
-func (l *Ledger) StartReplayIn(ctx context.Context, s partners.Scope, r delivery.Replay, by ...partners.AuditEntry) (made delivery.Replay, err error) {
+// its list is whole. A partner's replay is seen in its scope.
+func (l *Ledger) StartReplay(ctx context.Context, s partners.Scope, r delivery.Replay, by ...partners.AuditEntry) (made delivery.Replay, err error) {
 	if r.Filter, err = confine(s, r.Filter); err != nil {
 		return r, err
 	}
@@ -80,14 +74,9 @@ func scanReplay(scan func(...any) error) (r delivery.Replay, err error) {
 	return r, err
 }
 
-// Replay returns one replay with its progress, or NotFound.
-func (l *Ledger) Replay(ctx context.Context, id string) (r delivery.Replay, err error) {
-	return l.ReplayIn(ctx, partners.Everything(), id)
-}
-
-// ReplayIn is Replay of what was started in the scope: an operator sees all,
-// a partner's people see their own.
-func (l *Ledger) ReplayIn(ctx context.Context, s partners.Scope, id string) (r delivery.Replay, err error) {
+// Replay returns one replay that was started in the scope, with its progress, or
+// NotFound: an operator sees all, a partner's people see their own.
+func (l *Ledger) Replay(ctx context.Context, s partners.Scope, id string) (r delivery.Replay, err error) {
 	t := new(database.Statement).Add("SELECT "+replayColumns+" FROM replays WHERE id = ?", id).Within(s, "partner_code")
 	r, err = scanReplay(l.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -164,13 +153,9 @@ func (l *Ledger) replayProgress(ctx context.Context, id string) (p delivery.Repl
 	return p, err
 }
 
-// Replays lists replays, newest first, without their progress.
-func (l *Ledger) Replays(ctx context.Context, cursor string, limit int) (found []delivery.Replay, next string, err error) {
-	return l.ReplaysIn(ctx, partners.Everything(), cursor, limit)
-}
-
-// ReplaysIn is Replays of what was started in the scope.
-func (l *Ledger) ReplaysIn(ctx context.Context, s partners.Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
+// Replays lists what was started in the scope, newest first, without its
+// progress, and the cursor of the next page.
+func (l *Ledger) Replays(ctx context.Context, s partners.Scope, cursor string, limit int) (found []delivery.Replay, next string, err error) {
 	t := new(database.Statement).Add("SELECT "+replayColumns+" FROM replays WHERE id < ?", database.Below(cursor, time.Time{}, webhook.ReplayPrefix)).Within(s, "partner_code")
 	t.Add(" ORDER BY id DESC LIMIT ?", limit+1)
 	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
@@ -215,7 +200,7 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 	if !errors.Is(err, errUnmoved) {
 		return err
 	}
-	r, err := l.Replay(ctx, id)
+	r, err := l.Replay(ctx, partners.Everything(), id)
 	if err != nil {
 		return err
 	}

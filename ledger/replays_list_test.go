@@ -9,6 +9,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -34,7 +35,7 @@ func TestALongListIsFrozenInBoundedSteps(t *testing.T) {
 		preview := func(want int, is delivery.CountKind) {
 			t.Helper()
 			began := time.Now()
-			p, err := b.PreviewReplay(t.Context(), filter(webhook.Exhausted))
+			p, err := b.PreviewReplay(t.Context(), partners.Everything(), filter(webhook.Exhausted))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,7 @@ func TestALongListIsFrozenInBoundedSteps(t *testing.T) {
 			mu.Unlock()
 		}
 		began := time.Now()
-		r, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused,
+		r, err := b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused,
 			Filter: filter(webhook.Exhausted), Rate: 1, CreatedAt: time.Now()})
 		if err != nil || r.Total != long {
 			t.Fatalf("%d listed (%v)", r.Total, err)
@@ -94,11 +95,11 @@ func TestALongerListThanAReplayTakesIsRefused(t *testing.T) {
 	wide(t, b, 10)
 	exhaust(t, b, 1)
 	multiply(t, b, 0, delivery.MaxReplay)
-	p, err := b.PreviewReplay(t.Context(), filter(webhook.Exhausted))
+	p, err := b.PreviewReplay(t.Context(), partners.Everything(), filter(webhook.Exhausted))
 	if err != nil || p.CountIs != delivery.CountAtLeast || p.Count > delivery.MaxReplay+1 {
 		t.Errorf("a preview counts %d, %s (%v)", p.Count, p.CountIs, err)
 	}
-	_, err = b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused,
+	_, err = b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused,
 		Filter: filter(webhook.Exhausted), Rate: 1, CreatedAt: time.Now()})
 	wantKind(t, err, webhook.KindInvalid)
 	if !strings.Contains(err.Error(), "/filter must match at most 100000 ") {

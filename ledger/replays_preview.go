@@ -30,14 +30,10 @@ func replayable(t *database.Statement, f delivery.Filter, after string) *databas
 	return t
 }
 
-// PreviewReplay tells what a replay of f would be. Up to 10,000 deliveries are
-// counted exactly, more in hundreds as far as that takes no second.
-func (l *Ledger) PreviewReplay(ctx context.Context, f delivery.Filter) (p delivery.ReplayPreview, err error) {
-	return l.PreviewReplayIn(ctx, partners.Everything(), f)
-}
-
-// PreviewReplayIn is PreviewReplay of what the scope holds.
-func (l *Ledger) PreviewReplayIn(ctx context.Context, s partners.Scope, f delivery.Filter) (p delivery.ReplayPreview, err error) {
+// PreviewReplay tells what a replay of what f matches in the scope would be. Up
+// to 10,000 deliveries are counted exactly, more in hundreds as far as that takes
+// no second.
+func (l *Ledger) PreviewReplay(ctx context.Context, s partners.Scope, f delivery.Filter) (p delivery.ReplayPreview, err error) {
 	if f, err = confine(s, f); err != nil {
 		return p, err
 	}

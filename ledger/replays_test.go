@@ -13,6 +13,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -37,7 +38,7 @@ func exhaust(t *testing.T, b *ledgertest.Bench, n int) []string {
 // replay starts a replay of what has ended without success.
 func replay(t *testing.T, b *ledgertest.Bench, rate int) delivery.Replay {
 	t.Helper()
-	r, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+	r, err := b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 		Reason: "test", Filter: filter(webhook.Exhausted), Rate: rate, CreatedAt: time.Now()})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func rested(t *testing.T, b *ledgertest.Bench) {
 
 func progressOf(t *testing.T, b *ledgertest.Bench, id string) (delivery.Replay, delivery.ReplayProgress) {
 	t.Helper()
-	r, err := b.Ledger.Replay(t.Context(), id)
+	r, err := b.Ledger.Replay(t.Context(), partners.Everything(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestAReplayThatStoppedItselfIsJudgedAfresh(t *testing.T) {
 		same(t, "when it goes badly again", judged(), delivery.ReplayStopped)
 		_, p := progressOf(t, b, r.ID)
 		same(t, "failures", p.Failures, []delivery.ReplayFailure{{Class: webhook.ErrorHTTP5xx, Failed: 55}})
-		again, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused,
+		again, err := b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused,
 			Filter: delivery.Filter{ReplayID: r.ID, State: webhook.Exhausted}, Rate: 1, CreatedAt: time.Now()})
 		if err != nil || again.Total != 55 {
 			t.Errorf("those that failed are %d (%v)", again.Total, err)
@@ -253,7 +254,7 @@ func TestAnEndpointThatTakesNothingHoldsUpNoOther(t *testing.T) {
 		set(t, b, stuck[1].ID, pause)
 		set(t, b, stuck[2].ID, func(e *webhook.Endpoint) { e.Window.Disabled = true })
 		set(t, b, stuck[3].ID, func(e *webhook.Endpoint) { e.Window.Breaker.Trip(time.Now(), "test") })
-		if err := b.RemoveEndpoint(t.Context(), stuck[4].ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), stuck[4].ID); err != nil {
 			t.Fatal(err)
 		}
 		r := replay(t, b, delivery.MaxReplayRate)
@@ -458,7 +459,7 @@ func TestAPreviewWarns(t *testing.T) {
 		send(t, b, tickets[:1], ok, delivered)
 		send(t, b, tickets[1:], failed, retryAt(time.Now().Add(time.Hour)))
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.Description = "no warning" })
-		p, err := b.PreviewReplay(t.Context(), filter(webhook.Exhausted))
+		p, err := b.PreviewReplay(t.Context(), partners.Everything(), filter(webhook.Exhausted))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -466,7 +467,7 @@ func TestAPreviewWarns(t *testing.T) {
 		same(t, "warnings", p.Warnings, delivery.ReplayWarnings{Checked: 6, Delivered: 1, Retrying: 2})
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.URL = "https://elsewhere.example.com/hook" })
 		change(t, b, "UPDATE secrets SET activated_at = $1", time.Now().UnixMicro())
-		if p, err = b.PreviewReplay(t.Context(), filter(webhook.Exhausted)); err != nil {
+		if p, err = b.PreviewReplay(t.Context(), partners.Everything(), filter(webhook.Exhausted)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "warnings", p.Warnings, delivery.ReplayWarnings{Checked: 6, Delivered: 1, Retrying: 2, URLChanged: 6, SecretRotated: 6})

@@ -7,6 +7,7 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -33,7 +34,7 @@ func TestAnOpenBreakerParksAndProbesLetItCloseAgain(t *testing.T) {
 		if err := tryRecord(t, b.Ledger, trip(job)); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := b.Ledger.Endpoint(t.Context(), e.ID)
+		got, _ := b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		if got.Window.Breaker.State != webhook.BreakerOpen || got.Window.Breaker.Epoch != 1 {
 			t.Fatalf("breaker %+v, want open", got.Window.Breaker)
 		}
@@ -69,7 +70,7 @@ func TestAnOpenBreakerParksAndProbesLetItCloseAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, _ = b.Ledger.Endpoint(t.Context(), e.ID)
+		got, _ = b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		if got.Window.Breaker.State != webhook.BreakerClosed || got.Window.Grown != webhook.StartWindow {
 			t.Errorf("window %+v, want closed and small", got.Window)
 		}
@@ -90,7 +91,7 @@ func TestAnOrderedEndpointSendsOneOfASubjectAtATime(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 32)
-		if _, err := b.UpdateEndpoint(t.Context(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil }); err != nil {
+		if _, err := b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Window.Ordered = true; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var ids []string
@@ -146,11 +147,11 @@ func TestAReplaySendsWhatWasNotDeliveredMeanwhile(t *testing.T) {
 			}
 		}
 		filter := delivery.Filter{State: webhook.Exhausted}
-		preview, err := b.PreviewReplay(t.Context(), filter)
+		preview, err := b.PreviewReplay(t.Context(), partners.Everything(), filter)
 		if err != nil || preview.Count != 50 || len(preview.Sample) != delivery.ReplaySample {
 			t.Fatalf("%+v (%v)", preview, err)
 		}
-		r, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused, Reason: "test", Filter: filter, Rate: 1000, CreatedAt: time.Now()})
+		r, err := b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayPaused, Reason: "test", Filter: filter, Rate: 1000, CreatedAt: time.Now()})
 		if err != nil || r.Total != 50 {
 			t.Fatalf("%+v (%v)", r, err)
 		}
@@ -175,7 +176,7 @@ func TestAReplaySendsWhatWasNotDeliveredMeanwhile(t *testing.T) {
 			}
 			sent += send(t, b, b.Tickets(), okay, delivered)
 		}
-		r, err = b.Ledger.Replay(t.Context(), r.ID)
+		r, err = b.Ledger.Replay(t.Context(), partners.Everything(), r.ID)
 		if err != nil || sent != 40 || r.State != delivery.ReplayFinished || r.Progress.Skipped != 10 || r.Progress.Delivered != 40 {
 			t.Errorf("sent %d, %+v (%v)", sent, r, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -73,7 +74,7 @@ func TestWhatStillWaitsAfterItsTimeEndsAsExpired(t *testing.T) {
 		b.CheckCounts(t)
 		// What is being sent is not over: it keeps its event, and on PostgreSQL its whole day.
 		same(t, "state", look(t, b, sending).State, webhook.Sending)
-		if _, err := b.Event(t.Context(), job.Delivery.EventID); err != nil {
+		if _, err := b.Event(t.Context(), partners.Everything(), job.Delivery.EventID); err != nil {
 			t.Error(err)
 		}
 		record(t, b, job, ok, delivered)
@@ -318,7 +319,7 @@ func TestADayThatCannotBeMadeKeepsNoOtherFromIt(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	same(t, "partitions", b.Count(t, `SELECT COUNT(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`), 3*(8+1+8)-1)
-	if _, err := b.Event(t.Context(), e.Event.ID); err != nil {
+	if _, err := b.Event(t.Context(), partners.Everything(), e.Event.ID); err != nil {
 		t.Error(err)
 	}
 }

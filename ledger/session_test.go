@@ -13,6 +13,7 @@ import (
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -72,7 +73,10 @@ func TestAKilledConnectionIsNobodysError(t *testing.T) {
 			_, err := l.Append(t.Context(), ledgertest.NewEvent("acme", rand.Text(), "Pending"))
 			return err
 		},
-		"one row": func(l ledgertest.Process) error { _, err := l.Endpoint(t.Context(), e.ID); return err },
+		"one row": func(l ledgertest.Process) error {
+			_, err := l.Endpoint(t.Context(), partners.Everything(), e.ID)
+			return err
+		},
 		"a list": func(l ledgertest.Process) error {
 			_, _, err := l.Deliveries(t.Context(), delivery.Filter{Limit: 5})
 			return err

@@ -154,7 +154,7 @@ func (s *storm) deliver(l *ledger.Ledger) error {
 }
 
 func (s *storm) changeEndpoint(l *ledger.Ledger) error {
-	_, err := l.UpdateEndpoint(s.t.Context(), s.endpoints[rand.IntN(len(s.endpoints))], func(e *webhook.Endpoint) error {
+	_, err := l.UpdateEndpoint(s.t.Context(), partners.Everything(), s.endpoints[rand.IntN(len(s.endpoints))], func(e *webhook.Endpoint) error {
 		e.Window.Paused, e.Window.MaxInFlight = rand.IntN(3) == 0, 1+rand.IntN(32)
 		return nil
 	})
@@ -215,7 +215,7 @@ func (s *storm) endpointComesAndGoes(l *ledger.Ledger) error {
 	if err := l.TakeOver(s.t.Context()); err != nil {
 		return err
 	}
-	return l.RemoveEndpoint(s.t.Context(), e.ID)
+	return l.RemoveEndpoint(s.t.Context(), partners.Everything(), e.ID)
 }
 
 // finish opens everything and delivers what is left.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 )
 
 func TestAnEventKeepsTheTraceThatItCameIn(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAnEventKeepsTheTraceThatItCameIn(t *testing.T) {
 		if repeated := store(t, b, again); !repeated.Duplicate {
 			t.Fatalf("%+v", repeated)
 		}
-		kept, err := b.Event(t.Context(), stored.EventID)
+		kept, err := b.Event(t.Context(), partners.Everything(), stored.EventID)
 		if err != nil {
 			t.Fatal(err)
 		}

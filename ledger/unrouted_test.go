@@ -74,14 +74,14 @@ func TestWhatAnEndpointDidNotTakeIsReplayed(t *testing.T) {
 		if err := b.CancelDelivery(t.Context(), cards[3], "a mistake"); err != nil {
 			t.Fatal(err)
 		}
-		preview, err := b.PreviewReplay(t.Context(), delivery.Filter{PartnerCode: "acme"})
+		preview, err := b.PreviewReplay(t.Context(), partners.Everything(), delivery.Filter{PartnerCode: "acme"})
 		same(t, "replayable without endpoint", []any{preview.Count, err}, []any{0, error(nil)})
 		e := b.Endpoint(t, "acme", 8, webhook.TopupCard)
 		none(t, b)
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.Types = nil })
 		none(t, b) // what was filtered stays so
 		same(t, "state", look(t, b, cards[0]).State, webhook.Cancelled)
-		r, err := b.StartReplay(t.Context(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+		r, err := b.StartReplay(t.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 			Reason: "test", Filter: delivery.Filter{State: webhook.Cancelled}, Rate: delivery.MaxReplayRate, CreatedAt: time.Now()})
 		same(t, "replayable by now", []any{r.Total, err}, []any{4, error(nil)})
 		admitted, _ := step(t, b)
@@ -174,7 +174,7 @@ func TestAPartnerWithoutEndpointAgainGetsANewPlace(t *testing.T) {
 		given(t, b, early)
 		set(t, b, first.ID, pause)
 		cancelled := storeMany(t, b, "acme", 1)[0]
-		if err := b.RemoveEndpoint(t.Context(), first.ID); err != nil {
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), first.ID); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "what waited for the one removed", look(t, b, cancelled).State, webhook.Cancelled)
@@ -307,7 +307,7 @@ func TestAnEventGoesWhereItBelongsOnceItsWindowIsLocked(t *testing.T) {
 		"the last endpoint that is removed": {
 			func(t *testing.T, b *ledgertest.Bench) string { return b.Endpoint(t, "acme", 2).ID },
 			func(other *ledger.Ledger, t *testing.T, window string) error {
-				return other.RemoveEndpoint(t.Context(), window)
+				return other.RemoveEndpoint(t.Context(), partners.Everything(), window)
 			},
 			func(t *testing.T, b *ledgertest.Bench, window string, d delivery.DeliveryWithWindow) {
 				same(t, "state", d.State, webhook.Pending)

@@ -148,11 +148,11 @@ func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d reports.Fou
 		if last.EventID == d.EventID {
 			continue
 		}
-		mine, err := s.Reports.EventIn(ctx, q.Scope(), d.EventID)
+		mine, err := s.Reports.Event(ctx, q.Scope(), d.EventID)
 		if err != nil {
 			return PayloadDiff{}, ignoreNotFound(err)
 		}
-		theirs, err := s.Reports.EventIn(ctx, q.Scope(), last.EventID)
+		theirs, err := s.Reports.Event(ctx, q.Scope(), last.EventID)
 		if err != nil {
 			return PayloadDiff{}, ignoreNotFound(err)
 		}

@@ -125,7 +125,7 @@ func (s Pages) receiverAdvice(ctx context.Context, q *shell.Request, endpointID 
 		return nil
 	}
 	panel, err := shell.Patiently(ctx, func(ctx context.Context) (EndpointPanel, error) {
-		e, err := s.Ledger.EndpointIn(ctx, q.Scope(), endpointID)
+		e, err := s.Ledger.Endpoint(ctx, q.Scope(), endpointID)
 		if err != nil {
 			return EndpointPanel{}, err
 		}

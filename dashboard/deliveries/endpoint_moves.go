@@ -45,7 +45,7 @@ func (s Pages) MoveEndpoint(act string, reasoned bool, change func(w *webhook.Wi
 		}
 		by := q.Audit("endpoint." + act)
 		by.Detail = reason
-		e, err := s.Ledger.UpdateEndpointIn(r.Context(), q.Scope(), r.PathValue("id"), func(e *webhook.Endpoint) error {
+		e, err := s.Ledger.UpdateEndpoint(r.Context(), q.Scope(), r.PathValue("id"), func(e *webhook.Endpoint) error {
 			change(&e.Window, reason)
 			return nil
 		}, by)

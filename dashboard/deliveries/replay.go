@@ -64,7 +64,7 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	shell.Together(
 		func() {
 			v.Replay = shell.Recall(ctx, s.Memory, "replay/"+scope.Partner()+"/"+id, func(ctx context.Context) (delivery.Replay, error) {
-				return s.Ledger.ReplayIn(ctx, scope, id)
+				return s.Ledger.Replay(ctx, scope, id)
 			})
 		},
 		func() {
@@ -145,7 +145,7 @@ var codesOf = map[webhook.ErrorClass]string{
 func (s Pages) moveReplay(verb string, to delivery.ReplayState) shell.Page {
 	return func(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 		id := r.PathValue("id")
-		if _, err := s.Ledger.ReplayIn(r.Context(), q.Scope(), id); err != nil {
+		if _, err := s.Ledger.Replay(r.Context(), q.Scope(), id); err != nil {
 			return err
 		}
 		if err := s.Ledger.MoveReplay(r.Context(), id, to, q.Audit("replay."+verb)); err != nil {

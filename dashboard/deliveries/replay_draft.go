@@ -126,7 +126,7 @@ func (s Pages) showDraft(w http.ResponseWriter, r *http.Request, q *shell.Reques
 		v.Filter, err = s.draftFilter(r.Context(), q, &v.Draft)
 		if err == nil {
 			var preview delivery.ReplayPreview
-			preview, err = s.Ledger.PreviewReplayIn(r.Context(), q.Scope(), v.Filter)
+			preview, err = s.Ledger.PreviewReplay(r.Context(), q.Scope(), v.Filter)
 			v.Preview = shell.Fact[delivery.ReplayPreview]{Value: preview, At: q.Now, Known: err == nil, Fresh: err == nil}
 		}
 	}
@@ -225,7 +225,7 @@ func (s Pages) madeOf(ctx context.Context, q *shell.Request, form url.Values) (m
 	if err != nil {
 		return made, err
 	}
-	preview, err := s.Ledger.PreviewReplayIn(ctx, q.Scope(), filter)
+	preview, err := s.Ledger.PreviewReplay(ctx, q.Scope(), filter)
 	if err != nil {
 		return made, err
 	}
@@ -233,7 +233,7 @@ func (s Pages) madeOf(ctx context.Context, q *shell.Request, form url.Values) (m
 	if preview.Count > typedAbove && typed != strconv.Itoa(preview.Count) {
 		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to show that you mean so many."), locale.Number(preview.Count))
 	}
-	made, err = s.Ledger.StartReplayIn(ctx, q.Scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
+	made, err = s.Ledger.StartReplay(ctx, q.Scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now}, q.Audit("replay.start"))
 	if err != nil {
 		return made, fmt.Errorf("start the replay: %w", err)

@@ -67,7 +67,7 @@ func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f delivery.Filter, err error) {
 	switch {
 	case d.Of != "":
-		if _, err := s.Ledger.ReplayIn(ctx, q.Scope(), d.Of); err != nil {
+		if _, err := s.Ledger.Replay(ctx, q.Scope(), d.Of); err != nil {
 			return f, err
 		}
 		return delivery.Filter{ReplayID: d.Of, State: webhook.Exhausted, Until: d.At}, nil

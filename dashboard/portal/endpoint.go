@@ -174,7 +174,7 @@ func (s pages) endpointAt(ctx context.Context, r *http.Request, q *shell.Request
 	if err != nil {
 		return e, err
 	}
-	return s.Ledger.EndpointIn(ctx, q.Scope(), id)
+	return s.Ledger.Endpoint(ctx, q.Scope(), id)
 }
 
 func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
@@ -234,7 +234,7 @@ func (s pages) removeEndpointPage(w http.ResponseWriter, r *http.Request, q *she
 
 func (s pages) removeEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	return s.once(w, r, func() (string, error) {
-		if err := s.Ledger.RemoveEndpointIn(r.Context(), q.Scope(), r.PathValue("id"), q.Audit("endpoint.remove")); err != nil {
+		if err := s.Ledger.RemoveEndpoint(r.Context(), q.Scope(), r.PathValue("id"), q.Audit("endpoint.remove")); err != nil {
 			return "", err
 		}
 		return "/portal/endpoints?done=removed", nil

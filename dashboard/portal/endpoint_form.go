@@ -283,7 +283,7 @@ func (s pages) saveEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Req
 		return err
 	}
 	return s.keepEndpoint(w, r, q, formOf(q, e, true), e, "saved", func(f *endpointForm) (webhook.Endpoint, error) {
-		return s.Ledger.UpdateEndpointIn(r.Context(), q.Scope(), e.ID, func(e *webhook.Endpoint) error {
+		return s.Ledger.UpdateEndpoint(r.Context(), q.Scope(), e.ID, func(e *webhook.Endpoint) error {
 			if f.Version != strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10) {
 				return webhook.Conflict("somebody else has changed it since you opened this form: open it again")
 			}

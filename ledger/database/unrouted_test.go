@@ -9,6 +9,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -35,7 +36,7 @@ func TestWhatWaitedWithoutAWindowIsPutInOrder(t *testing.T) {
 		}
 		set := func(id string, window func(*webhook.Window)) (e webhook.Endpoint) {
 			t.Helper()
-			e, err := b.UpdateEndpoint(t.Context(), id, func(e *webhook.Endpoint) error { window(&e.Window); return nil })
+			e, err := b.UpdateEndpoint(t.Context(), partners.Everything(), id, func(e *webhook.Endpoint) error { window(&e.Window); return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

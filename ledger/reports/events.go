@@ -2,20 +2,21 @@ package reports
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/rows"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
-// Event returns one event, or NotFound.
-func (l *Reports) Event(ctx context.Context, id string) (e webhook.Event, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE id = $1", id).Scan(rows.EventFields(&e)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return e, webhook.NotFound("event", id)
+// Event returns one event of the scope; NotFound also for an event that the
+// scope does not hold.
+func (l *Reports) Event(ctx context.Context, s partners.Scope, id string) (e webhook.Event, err error) {
+	err = new(database.Statement).Add("SELECT "+rows.EventColumns+" FROM events WHERE id = ?", id).Within(s, "partner_code").
+		Query(ctx, l.db.Read, func(row database.Row) error { return row.Scan(rows.EventFields(&e)...) })
+	if err == nil && e.ID == "" {
+		err = webhook.NotFound("event", id)
 	}
 	return e, err
 }

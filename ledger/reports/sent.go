@@ -116,21 +116,10 @@ func (q EventQuery) narrow(t *database.Statement, prefix string) *database.State
 // SeenEvent returns one event of the scope with its deliveries, oldest first;
 // NotFound also for an event that the scope does not hold.
 func (l *Reports) SeenEvent(ctx context.Context, s partners.Scope, id string) (e webhook.Event, deliveries []delivery.DeliveryWithWindow, err error) {
-	if e, err = l.EventIn(ctx, s, id); err == nil {
+	if e, err = l.Event(ctx, s, id); err == nil {
 		deliveries, err = rows.DeliveriesOf(ctx, l.db, id)
 	}
 	return e, deliveries, err
-}
-
-// EventIn returns one event of the scope; NotFound also for an event that the
-// scope does not hold.
-func (l *Reports) EventIn(ctx context.Context, s partners.Scope, id string) (e webhook.Event, err error) {
-	err = new(database.Statement).Add("SELECT "+rows.EventColumns+" FROM events WHERE id = ?", id).Within(s, "partner_code").
-		Query(ctx, l.db.Read, func(row database.Row) error { return row.Scan(rows.EventFields(&e)...) })
-	if err == nil && e.ID == "" {
-		err = webhook.NotFound("event", id)
-	}
-	return e, err
 }
 
 // SeenDelivery returns one delivery of the scope with its endpoint's URL;
