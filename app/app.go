@@ -28,6 +28,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -61,6 +62,7 @@ type App struct {
 	accounts *accounts.Accounts
 	trail    *audit.Trail
 	reports  *reports.Reports
+	prices   *prices.Prices
 	queue    *queue.Queue
 	tracer   trace.Tracer // nil: nobody asks for spans
 	limiter  *web.Limiter // of rates, through the queue's Redis and connections of its own
@@ -198,7 +200,7 @@ func (a *App) openLedger(ctx context.Context) error {
 		Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Admitted: a.admission.Admit, Slots: a.admission,
 		DeliveriesMade: a.ingestMetrics.DeliveriesMade, OrderMoved: a.orderMetrics.moved, Metrics: a.ledgerMetrics,
 	})
-	a.ledger, a.accounts, a.trail, a.reports = l, accounts.New(db), audit.New(db), reports.New(db)
+	a.ledger, a.accounts, a.trail, a.reports, a.prices = l, accounts.New(db), audit.New(db), reports.New(db), prices.New(db)
 	a.cleanups.add("close the ledger", func(context.Context) error { l.Close(); return nil })
 	a.health.Add("ledger", l.Ready)
 	if a.config.Roles.API {
@@ -313,7 +315,7 @@ func (a *App) serve(context.Context) error {
 
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
-		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.ledger, Partners: a.ledger, Secrets: a.ledger,
+		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.prices, Partners: a.ledger, Secrets: a.ledger,
 		Accepted: a.reports, Sent: a.reports, OrderLists: a.reports, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
 		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,

@@ -66,10 +66,11 @@ var parts = map[string][]string{
 	"ledger":            {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
+	"ledger/prices":     {"orders", "partners", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/reports":    {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/rows":       {"webhook", "orders", "partners", "delivery", "ledger/database"},
 	"ledger/database":   {"webhook", "partners"},
-	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/reports", "ledger/database"},
+	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/prices", "ledger/reports", "ledger/database"},
 }
 
 // reserved names the few packages that may import a path or what lies below it.

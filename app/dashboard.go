@@ -10,6 +10,7 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
+	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/webhook"
 )
@@ -26,7 +27,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 		return nil, err
 	}
 	pages, err := dashboard.New(dashboard.Options{
-		Database: a.db.ForPages(), Ledger: a.ledger.ForPages(), Accounts: accounts.New(a.db.ForPages()), Trail: audit.New(a.db.ForPages()), Reports: reports.New(a.db.ForPages()), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
+		Database: a.db.ForPages(), Ledger: a.ledger.ForPages(), Accounts: accounts.New(a.db.ForPages()), Trail: audit.New(a.db.ForPages()), Reports: reports.New(a.db.ForPages()), Prices: prices.New(a.db.ForPages()), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
 		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.public()[0],
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Settings: settings, Health: a.health, Limiter: a.limiter, Slots: a.slots, SendMail: sendMail,

@@ -58,7 +58,7 @@ func (a *App) watchOrders(ctx context.Context) error {
 	for _, s := range orders.Statuses {
 		a.orderMetrics.orders.WithLabelValues(string(s)).Set(float64(counts[s]))
 	}
-	rates, err := a.ledger.Rates(ctx)
+	rates, err := a.prices.Rates(ctx)
 	if err != nil {
 		return err
 	}

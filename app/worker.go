@@ -160,6 +160,9 @@ func (a *App) sweepTokens(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.prices.BoundAges(ctx, now); err != nil {
+		return err
+	}
 	if err := a.ledger.BoundLives(ctx, now); err != nil {
 		return err
 	}

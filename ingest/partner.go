@@ -17,17 +17,17 @@ import (
 	"ledgerhook/webhook"
 )
 
-// OrderBook is the ledger as the partner operations use it.
-type OrderBook interface {
+// PriceBook is what a partner's orders cost.
+type PriceBook interface {
 	Rate(ctx context.Context, crypto string) (orders.Rate, error)
 	AddQuote(ctx context.Context, q orders.Quote) error
 	ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error)
-	CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error)
-	CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error)
 }
 
-// OrderReader finds orders that were made.
-type OrderReader interface {
+// OrderBook is the ledger as the partner operations use it.
+type OrderBook interface {
+	CreatedOrder(ctx context.Context, c orders.Create) (o orders.Order, found bool, err error)
+	CreateOrder(ctx context.Context, o orders.Order) (stored orders.Order, created bool, err error)
 	PartnerOrder(ctx context.Context, partnerCode, externalOrderID string) (orders.Order, error)
 	QROrder(ctx context.Context, token string) (orders.Order, error)
 }
@@ -37,7 +37,7 @@ type Partner struct {
 	Partners Partners
 	Secrets  Secrets
 	Orders   OrderBook
-	Made     OrderReader
+	Prices   PriceBook
 	Tokens   *partners.Tokens
 	Codes    *partners.Codes
 	Banks    *orders.Banks

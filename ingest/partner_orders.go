@@ -44,7 +44,7 @@ func (p *Partner) checkCashout(ctx context.Context, c call, amount orders.Amount
 
 // quote makes a quote at the current rate.
 func (p *Partner) quote(ctx context.Context, c call, fiat int64) (orders.Quote, error) {
-	rate, err := p.Orders.Rate(ctx, c.CryptoCurrency)
+	rate, err := p.Prices.Rate(ctx, c.CryptoCurrency)
 	if err != nil {
 		return orders.Quote{}, err
 	}
@@ -87,7 +87,7 @@ func (p *Partner) reviewCashout(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Orders.AddQuote(ctx, q); err != nil {
+	if err := p.Prices.AddQuote(ctx, q); err != nil {
 		return nil, err
 	}
 	answer := quoteAnswer{
@@ -128,7 +128,7 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, found, err := p.Orders.ValidQuote(ctx, c.partner.Code, c.user().Email, c.CryptoCurrency, fiat, p.Terms.QuoteValidity)
+	q, found, err := p.Prices.ValidQuote(ctx, c.partner.Code, c.user().Email, c.CryptoCurrency, fiat, p.Terms.QuoteValidity)
 	if err == nil && !found {
 		q, err = p.quote(ctx, c, fiat)
 	}
@@ -146,7 +146,7 @@ func (p *Partner) createCashout(ctx context.Context, c call) (any, error) {
 // orderDetails shows an order as it is now. Without an order there is no
 // e-mail that a token must fit.
 func (p *Partner) orderDetails(ctx context.Context, c call) (any, error) {
-	order, err := p.Made.PartnerOrder(ctx, c.partner.Code, c.ExternalOrderID)
+	order, err := p.Orders.PartnerOrder(ctx, c.partner.Code, c.ExternalOrderID)
 	if refused := p.checkBearer(ctx, c, order.Email); refused != nil {
 		return nil, refused
 	}
@@ -229,7 +229,7 @@ func (p *Partner) showQR(w http.ResponseWriter, r *http.Request) error {
 	if !qrToken.MatchString(token) {
 		return webhook.NotFound("QR code", "at this address")
 	}
-	order, err := p.Made.QROrder(r.Context(), token)
+	order, err := p.Orders.QROrder(r.Context(), token)
 	if err != nil {
 		return err
 	}

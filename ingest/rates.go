@@ -11,7 +11,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Rates is the ledger as the rates API uses it.
+// Rates is what the rates API sets and lists.
 type Rates interface {
 	SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error)
 	Rates(ctx context.Context) ([]orders.Rate, error)

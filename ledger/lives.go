@@ -29,7 +29,6 @@ func (l *Ledger) BoundLives(ctx context.Context, now time.Time) error {
 		{"newest requests", "UPDATE sessions SET seen_at = $1 WHERE seen_at > $2", []any{end(0), wrong(0)}},
 		{"invitations", "UPDATE invites SET expires_at = $1 WHERE expires_at > $2", []any{end(partners.InviteLife), wrong(partners.InviteLife)}},
 		{"webhook secrets", "UPDATE secrets SET retires_at = $1 WHERE retires_at > $2", []any{end(partners.SecretOverlap), wrong(partners.SecretOverlap)}},
-		{"rates", "UPDATE rates SET updated_at = $1 WHERE updated_at > $2", []any{end(0), wrong(0)}},
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
 		if _, err := l.db.Write.ExecContext(ctx, step.query, step.args...); err != nil {

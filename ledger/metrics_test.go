@@ -10,6 +10,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/prices"
 )
 
 // measured opens the bench's ledger again with metrics and returns what reads them.
@@ -54,10 +55,10 @@ func TestTheLedgersWorkIsMeasuredWhereItIsDone(t *testing.T) {
 		before := read()
 		store(t, b, ledgertest.NewEvent("acme", "tp_1", "Pending"))
 		record(t, b, take(t, b, one(t, b)), ok, delivered)
-		if _, err := b.ForPages().Rates(t.Context()); err != nil {
+		if _, err := prices.New(b.DB.ForPages()).Rates(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.ForPartners().Rates(t.Context()); err != nil {
+		if _, err := prices.New(b.DB.ForPartners()).Rates(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		after := read()

@@ -41,8 +41,8 @@ func TestPagesAndPartnersHaveConnectionsOfTheirOwn(t *testing.T) {
 			b := ledgertest.New(t, "postgres")
 			b.Partner(t, "acme")
 			b.Endpoint(t, "acme", 4)
-			besidesStuck(t, b, "rates", func(ctx context.Context, p ledgertest.Process) error {
-				_, err := of(p.Ledger).Rates(ctx)
+			besidesStuck(t, b, "replays", func(ctx context.Context, p ledgertest.Process) error {
+				_, _, err := of(p.Ledger).Replays(ctx, partners.Everything(), "", 1)
 				return err
 			})
 		})

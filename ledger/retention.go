@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
 
@@ -241,6 +242,13 @@ func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time, suffix string)
 		}
 	}
 	return nil
+}
+
+// deleteQuotes deletes the quotes that were made before a time. An order keeps
+// all that its quote said.
+func (l *Ledger) deleteQuotes(ctx context.Context, before time.Time) error {
+	return l.retire(ctx, "quotes", "DELETE FROM quotes WHERE id IN (SELECT id FROM quotes WHERE id < $1 LIMIT $2)",
+		webhook.TimeBound(orders.QuotePrefix, before))
 }
 
 // deleteKeys forgets idempotency keys of before.

@@ -215,7 +215,7 @@ func TestTheMailboxShowsLettersForADay(t *testing.T) {
 
 func sweep(t *testing.T, b *ledgertest.Bench, now time.Time) {
 	t.Helper()
-	if err := errors.Join(b.BoundLives(t.Context(), now), b.SweepTokens(t.Context(), now)); err != nil {
+	if err := errors.Join(b.BoundLives(t.Context(), now), b.BoundAges(t.Context(), now), b.SweepTokens(t.Context(), now)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -67,7 +67,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		func() { e.Partners = shell.Recall(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
 		func() { e.Conflicts = shell.Recall(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
 		func() { e.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
-		func() { e.Rates = shell.Recall(ctx, s.Memory, "rates", s.Ledger.Rates) },
+		func() { e.Rates = shell.Recall(ctx, s.Memory, "rates", s.Prices.Rates) },
 		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
 			v.Hours = shell.Recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.HourCount, error) {

@@ -24,6 +24,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -38,6 +39,7 @@ type Options struct {
 	Ledger   *ledger.Ledger
 	Accounts *accounts.Accounts
 	Reports  *reports.Reports
+	Prices   *prices.Prices
 	Trail    *audit.Trail // who did what
 	Box      *signer.Box
 	Queue    *queue.Queue

@@ -19,6 +19,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -77,6 +78,7 @@ type Process struct {
 	*accounts.Accounts
 	*audit.Trail
 	*reports.Reports
+	*prices.Prices
 	DB *database.DB
 }
 
@@ -86,7 +88,7 @@ func Open(ctx context.Context, at database.Options, o ledger.Options) (Process, 
 	if err != nil {
 		return Process{}, err
 	}
-	return Process{ledger.New(db, o), accounts.New(db), audit.New(db), reports.New(db), db}, nil
+	return Process{ledger.New(db, o), accounts.New(db), audit.New(db), reports.New(db), prices.New(db), db}, nil
 }
 
 // Close ends the ledger's writers, then its connections.

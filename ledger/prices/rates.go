@@ -1,4 +1,4 @@
-package ledger
+package prices
 
 import (
 	"context"
@@ -22,9 +22,9 @@ func rateFields(r *orders.Rate) []any {
 
 // SetRate makes r, which is valid, the rate of its cryptocurrency from now on,
 // and returns it with that time.
-func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
+func (p *Prices) SetRate(ctx context.Context, r orders.Rate, by ...partners.AuditEntry) (orders.Rate, error) {
 	r.UpdatedAt = time.Now().UTC().Truncate(time.Microsecond)
-	err := audit.Do(ctx, l.db, audit.About(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
+	err := audit.Do(ctx, p.db, audit.About(by, r.Crypto, r.Price.String()), func(tx database.Querier) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO rates ("+rateColumns+`) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (crypto) DO UPDATE SET network = excluded.network, price = excluded.price,
 		wallet_address = excluded.wallet_address, updated_at = excluded.updated_at`,
@@ -39,8 +39,8 @@ func (l *Ledger) SetRate(ctx context.Context, r orders.Rate, by ...partners.Audi
 
 // Rate returns the rate of a cryptocurrency, however old it is, or an error
 // with the key CRYPTO_NOT_SUPPORTED.
-func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err error) {
-	err = l.db.Read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
+func (p *Prices) Rate(ctx context.Context, crypto string) (r orders.Rate, err error) {
+	err = p.db.Read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, orders.UnknownCrypto(crypto)
 	}
@@ -48,7 +48,7 @@ func (l *Ledger) Rate(ctx context.Context, crypto string) (r orders.Rate, err er
 }
 
 // Rates lists every rate by its cryptocurrency.
-func (l *Ledger) Rates(ctx context.Context) (found []orders.Rate, err error) {
+func (p *Prices) Rates(ctx context.Context) (found []orders.Rate, err error) {
 	t := new(database.Statement).Add("SELECT " + rateColumns + " FROM rates ORDER BY crypto")
-	return database.Collect(ctx, l.db.Read, t, rateFields)
+	return database.Collect(ctx, p.db.Read, t, rateFields)
 }

@@ -1,4 +1,4 @@
-package ledger
+package prices
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/rows"
 	"ledgerhook/orders"
-	"ledgerhook/webhook"
 )
 
 const quoteColumns = `id, partner_code, email, crypto, network, wallet_address, fiat_amount, price, processing_fee, system_fee,
@@ -22,8 +21,8 @@ func quoteFields(q *orders.Quote) []any {
 }
 
 // AddQuote stores a quote.
-func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
-	_, err := l.db.Write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
+func (p *Prices) AddQuote(ctx context.Context, q orders.Quote) error {
+	_, err := p.db.Write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
 		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
 		database.Micros(q.CreatedAt), database.Micros(q.ExpiresAt))
@@ -38,9 +37,9 @@ func (l *Ledger) AddQuote(ctx context.Context, q orders.Quote) error {
 // of the interface decisions). One that has longer to go than validity, the life
 // of a quote, was made by a clock that was ahead, or under another setting, and
 // is passed over.
-func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error) {
+func (p *Prices) ValidQuote(ctx context.Context, partnerCode, email, crypto string, fiat int64, validity time.Duration) (q orders.Quote, found bool, err error) {
 	now := time.Now()
-	err = l.db.Read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
+	err = p.db.Read.QueryRowContext(ctx, "SELECT "+quoteColumns+` FROM quotes WHERE partner_code = $1 AND email = $2 AND crypto = $3
 		AND fiat_amount = $4 AND expires_at > $5 AND expires_at <= $6 ORDER BY id DESC LIMIT 1`,
 		partnerCode, email, crypto, fiat, database.Micros(now), database.Micros(now.Add(validity+database.MaxClockSkew))).
 		Scan(quoteFields(&q)...)
@@ -48,11 +47,4 @@ func (l *Ledger) ValidQuote(ctx context.Context, partnerCode, email, crypto stri
 		return q, false, nil
 	}
 	return q, err == nil, err
-}
-
-// deleteQuotes deletes the quotes that were made before a time. An order keeps
-// all that its quote said.
-func (l *Ledger) deleteQuotes(ctx context.Context, before time.Time) error {
-	return l.retire(ctx, "quotes", "DELETE FROM quotes WHERE id IN (SELECT id FROM quotes WHERE id < $1 LIMIT $2)",
-		webhook.TimeBound(orders.QuotePrefix, before))
 }
