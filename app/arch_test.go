@@ -64,7 +64,7 @@ var parts = map[string][]string{
 	"delivery/outage":          nil,
 
 	"ledger":            {"^", "ledger/audit", "ledger/rows", "ledger/database"},
-	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/database"},
+	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
 	"ledger/prices":     {"orders", "partners", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/reports":    {"^", "ledger/audit", "ledger/rows", "ledger/database"},

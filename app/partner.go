@@ -41,7 +41,7 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	}
 	a.partnerMetrics = ingest.NewPartnerMetrics(a.registry)
 	(&ingest.Partner{
-		Partners: ours, Secrets: ours, Orders: ours, Prices: prices.New(a.db.ForPartners()),
+		Partners: people, Secrets: people, Orders: ours, Prices: prices.New(a.db.ForPartners()),
 		Tokens: partners.NewTokens(people, a.box, a.log),
 		Codes:  partners.NewCodes(people, a.box.Derive(partners.PepperLabel), postman),
 		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: a.limiter, Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),

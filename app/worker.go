@@ -163,7 +163,7 @@ func (a *App) sweepTokens(ctx context.Context) error {
 	if err := a.prices.BoundAges(ctx, now); err != nil {
 		return err
 	}
-	if err := a.ledger.BoundLives(ctx, now); err != nil {
+	if err := a.accounts.BoundLives(ctx, now); err != nil {
 		return err
 	}
 	return a.accounts.SweepTokens(ctx, now)

@@ -83,7 +83,7 @@ func TestAnOperatorDisablesAPartnerWithAReason(t *testing.T) {
 		}
 	}
 	ask(t, c, "POST", s.ops.URL+"/ops/partners/acme/enable", url.Values{"reason": {"paid"}})
-	if p, err := s.Ledger.Partner(t.Context(), "acme"); err != nil || p.Disabled {
+	if p, err := s.Accounts.Partner(t.Context(), "acme"); err != nil || p.Disabled {
 		t.Errorf("%+v %v", p, err)
 	}
 }
@@ -124,7 +124,7 @@ func TestAPartnerIsMadeOnThePageAndItsSecretsAreShownOnce(t *testing.T) {
 	if resp.StatusCode != 201 || !strings.Contains(body, "webhookSecretKey") || !strings.Contains(body, "whsec_") || strings.Contains(body, "<script>alert") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
-	p, err := s.Ledger.Partner(t.Context(), "initech")
+	p, err := s.Accounts.Partner(t.Context(), "initech")
 	if err != nil || p.Name != form.Get("name") || s.lastAct(t, "initech").Action != "partner.create" {
 		t.Errorf("%+v %v", p, err)
 	}

@@ -46,7 +46,7 @@ func onboarded(t *testing.T, b *ledgertest.Bench, code string) (s *stage, secret
 	s.Composer = delivery.NewComposer(oneKey{key}, s.Box, nil)
 	account, err := partners.NewAccount(s.Box, code, "", string(key.PublicPEM()), time.Now())
 	if err == nil {
-		err = s.Ledger.CreatePartner(t.Context(), account.Partner, account.First)
+		err = s.Accounts.CreatePartner(t.Context(), account.Partner, account.First)
 	}
 	if err != nil {
 		t.Fatal(err)

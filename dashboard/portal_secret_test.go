@@ -37,7 +37,7 @@ func TestASecretIsMadeShownOnceActivatedAndTheOldOneRevoked(t *testing.T) {
 		c, base := s.SignIn(t, "acme", partners.RoleDeveloper), s.portal.URL
 		state := func() (all []string) {
 			t.Helper()
-			found, err := s.Ledger.Secrets(t.Context(), "acme")
+			found, err := s.Accounts.Secrets(t.Context(), "acme")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestASecretIsMadeShownOnceActivatedAndTheOldOneRevoked(t *testing.T) {
 		if resp, body := ask(t, c, "POST", base+"/portal/secrets", create); resp.StatusCode != 409 || !strings.Contains(body, "this secret was shown already") || secretValue.MatchString(body) {
 			t.Errorf("the same form again: %d", resp.StatusCode)
 		}
-		found, err := s.Ledger.Secrets(t.Context(), "acme")
+		found, err := s.Accounts.Secrets(t.Context(), "acme")
 		if err != nil {
 			t.Fatal(err)
 		}

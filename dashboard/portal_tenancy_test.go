@@ -24,7 +24,7 @@ var belongings = map[string]func(t *testing.T, s *stage, code string) string{
 	"endpoints": func(t *testing.T, s *stage, code string) string { return s.Bench.Endpoint(t, code, 8).ID },
 	"secrets": func(t *testing.T, s *stage, code string) string {
 		secret, _ := partners.NewSecret(s.Box, code, time.Now())
-		if err := s.Ledger.AddSecret(t.Context(), secret); err != nil {
+		if err := s.Accounts.AddSecret(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
 		return secret.ID

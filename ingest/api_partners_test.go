@@ -130,7 +130,7 @@ func TestARotatedKeyKeepsTheOldOneForADay(t *testing.T) {
 		if left := time.Until(*after.OldKeyUntil); left < 23*time.Hour+59*time.Minute || left > 24*time.Hour {
 			t.Errorf("the old key verifies for %s more", left)
 		}
-		p, err := a.Ledger.Partner(t.Context(), "acme")
+		p, err := a.Accounts.Partner(t.Context(), "acme")
 		if err != nil || len(p.OldKeys) != 1 || !bytes.Equal(p.OldKeys[0].PEM, keys()[1].PublicPEM()) || !bytes.Equal(p.PublicKey, keys()[2].PublicPEM()) {
 			t.Errorf("stored is %+v (%v)", p, err)
 		}

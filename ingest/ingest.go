@@ -50,15 +50,20 @@ type DeliveryReader interface {
 	RecentAttempts(ctx context.Context, endpointID string) ([]webhook.Attempt, error)
 }
 
-// Partners is the ledger as the partners API uses it.
+// Partners are those who deal with the gateway.
 type Partners interface {
 	CreatePartner(ctx context.Context, p partners.Partner, first partners.Secret, by ...partners.AuditEntry) error
 	Partner(ctx context.Context, code string) (partners.Partner, error)
 	Partners(ctx context.Context, cursor string, limit int) ([]partners.Partner, string, error)
+}
+
+// PartnerUpdater is the ledger as the partners API changes a partner, and with
+// it the windows of its endpoints.
+type PartnerUpdater interface {
 	UpdatePartner(ctx context.Context, code string, change func(*partners.Partner) error, by ...partners.AuditEntry) (partners.Partner, error)
 }
 
-// Secrets is the ledger as the secrets API uses it.
+// Secrets are the webhook secrets of partners.
 type Secrets interface {
 	AddSecret(ctx context.Context, s partners.Secret, by ...partners.AuditEntry) error
 	Secrets(ctx context.Context, code string) ([]partners.Secret, error)
@@ -94,19 +99,20 @@ type Audit interface {
 
 // Internal is the API of the company's own systems and of the command line.
 type Internal struct {
-	Events     Events
-	Accepted   EventReader
-	Deliveries Deliveries
-	Sent       DeliveryReader
-	Partners   Partners
-	Secrets    Secrets
-	Endpoints  Endpoints
-	Replays    Replays
-	Orders     Orders
-	OrderLists OrderLists
-	Rates      Rates
-	Mailbox    Mailbox
-	Audit      Audit
+	Events         Events
+	Accepted       EventReader
+	Deliveries     Deliveries
+	Sent           DeliveryReader
+	Partners       Partners
+	PartnerUpdates PartnerUpdater
+	Secrets        Secrets
+	Endpoints      Endpoints
+	Replays        Replays
+	Orders         Orders
+	OrderLists     OrderLists
+	Rates          Rates
+	Mailbox        Mailbox
+	Audit          Audit
 
 	Token    string      // bearer of every request
 	Key      *signer.Key // the active signing key

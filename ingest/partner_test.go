@@ -92,7 +92,7 @@ func (g *gate) process(t testing.TB, limits orders.Limits) http.Handler {
 	webMetrics := web.NewMetrics(g.registry)
 	mux := http.NewServeMux()
 	(&ingest.Partner{
-		Partners: g.Ledger, Secrets: g.Ledger, Orders: g.Ledger, Prices: g.Prices,
+		Partners: g.Accounts, Secrets: g.Accounts, Orders: g.Ledger, Prices: g.Prices,
 		Tokens: partners.NewTokens(g.Accounts, g.box, log),
 		Codes:  partners.NewCodes(counter{g.Accounts, g.compared}, []byte("pepper"), g.letters),
 		Banks:  banks, Key: keys()[0], Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",

@@ -90,7 +90,7 @@ func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
 
 // changePartner applies a change, notes it and shows the partner.
 func (a *Internal) changePartner(w http.ResponseWriter, r *http.Request, action string, change func(*partners.Partner) error) error {
-	p, err := a.Partners.UpdatePartner(r.Context(), r.PathValue("code"), change, by(action, ""))
+	p, err := a.PartnerUpdates.UpdatePartner(r.Context(), r.PathValue("code"), change, by(action, ""))
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (b *batch) readReceivers(ctx context.Context, codes []string) (map[string]*
 		}
 		code := e.PartnerCode
 		if receivers[code] == nil {
-			s, err := readSettings(settings)
+			s, err := rows.ReadSettings(settings)
 			if err != nil {
 				return err
 			}

@@ -304,11 +304,11 @@ func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEnd
 }
 
 func (b *batch) readSecrets(ctx context.Context, codes map[string][]delivery.SealedSecret) error {
-	t := b.statement().Add("SELECT " + secretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
+	t := b.statement().Add("SELECT " + rows.SecretColumns + " FROM secrets WHERE state IN ('retiring', 'active') AND ")
 	database.In(t, "partner_code", slices.Sorted(maps.Keys(codes))).Add(" ORDER BY state DESC, id") // retiring, then active
 	return b.lastRead(ctx, t, func(found database.Row) error {
 		var s partners.Secret
-		if err := found.Scan(secretFields(&s)...); err != nil {
+		if err := found.Scan(rows.SecretFields(&s)...); err != nil {
 			return err
 		}
 		if s.Signs(b.now) {

@@ -233,7 +233,7 @@ func selectEndpoint(ctx context.Context, q database.Querier, s partners.Scope, i
 
 // Endpoints lists a partner's endpoints, oldest first; NotFound without such a partner.
 func (l *Ledger) Endpoints(ctx context.Context, code string) (found []webhook.Endpoint, err error) {
-	if _, err := l.Partner(ctx, code); err != nil {
+	if _, err := rows.Partner(ctx, l.db.Read, code); err != nil {
 		return nil, err
 	}
 	t := new(database.Statement).Add("SELECT "+endpointColumns+` FROM endpoints e JOIN windows w ON w.endpoint_id = e.id

@@ -84,7 +84,7 @@ func TestAReplacedKeyVerifiesForADayAlsoByAClockThatWasAhead(t *testing.T) {
 		}
 		sweep(t, b, now)
 		for code, until := range map[string]time.Time{"acme": right, "umbrella": right.Add(database.MaxClockSkew)} {
-			p, err := b.Ledger.Partner(t.Context(), code)
+			p, err := b.Accounts.Partner(t.Context(), code)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,7 +49,7 @@ func TestPartnersAreCreatedChangedAndListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.UpdatedAt = want.UpdatedAt.UTC().Truncate(time.Microsecond)
-		got, err := b.Ledger.Partner(t.Context(), "a")
+		got, err := b.Accounts.Partner(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestPartnersAreCreatedChangedAndListed(t *testing.T) {
 		refusal := webhook.Invalid("/name", "must be better")
 		_, err = b.UpdatePartner(t.Context(), "a", func(p *partners.Partner) error { p.Name = "worse"; return refusal })
 		wantKind(t, err, webhook.KindInvalid)
-		_, err = b.Ledger.Partner(t.Context(), "d")
+		_, err = b.Accounts.Partner(t.Context(), "d")
 		wantKind(t, err, webhook.KindNotFound)
 		// Events pin the setting of their time.
 		e, err := b.Event(t.Context(), partners.Everything(), store(t, b, ledgertest.NewEvent("a", "tp_1", "Pending")).EventID)

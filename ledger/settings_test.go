@@ -27,7 +27,7 @@ func TestSettingsReadBackAsTheyWereSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := b.Ledger.Partner(t.Context(), "acme")
+			got, err := b.Accounts.Partner(t.Context(), "acme")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -98,7 +98,7 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 	key, scope := "partner/"+code+"/", partners.Only(code)
 	shell.Together(
 		func() {
-			v.Partner = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, code) })
+			v.Partner = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Accounts.Partner(ctx, code) })
 		},
 		func() {
 			v.Funnel = shell.Recall(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (reports.Funnel, error) {
@@ -114,7 +114,7 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 			v.Endpoints = shell.Recall(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
 		},
 		func() {
-			v.Secrets = shell.Recall(ctx, s.Memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+			v.Secrets = shell.Recall(ctx, s.Memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
 		},
 		func() {
 			v.People = shell.Recall(ctx, s.Memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {

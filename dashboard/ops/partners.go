@@ -50,7 +50,7 @@ func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Req
 	shell.Together(
 		func() {
 			v.Partners = shell.RecallList(ctx, s.Memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
-				return s.Ledger.Partners(ctx, cursor, partnersPageSize)
+				return s.Accounts.Partners(ctx, cursor, partnersPageSize)
 			})
 		},
 		func() {
@@ -112,7 +112,7 @@ func (s pages) createPartner(w http.ResponseWriter, r *http.Request, q *shell.Re
 	form := r.PostForm
 	made, err := partners.NewAccount(s.Box, form.Get("code"), form.Get("name"), form.Get("key"), q.Now)
 	if err == nil {
-		err = s.Ledger.CreatePartner(r.Context(), made.Partner, made.First, q.Audit("partner.create"))
+		err = s.Accounts.CreatePartner(r.Context(), made.Partner, made.First, q.Audit("partner.create"))
 	}
 	if err != nil {
 		problem, status, err := q.Problem(err)

@@ -99,7 +99,7 @@ func (s pages) partnerEndpoints(ctx context.Context, q *shell.Request) shell.Fac
 // asked for: a delivered notification says that one was sent and answered.
 func (s pages) homeState(ctx context.Context, q *shell.Request) (h homeState, err error) {
 	code := q.User.PartnerCode
-	secrets, err := s.Ledger.Secrets(ctx, code)
+	secrets, err := s.Accounts.Secrets(ctx, code)
 	if err != nil {
 		return h, err
 	}

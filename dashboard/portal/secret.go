@@ -9,7 +9,7 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
-	"ledgerhook/ledger"
+	"ledgerhook/ledger/accounts"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -19,8 +19,8 @@ func (s pages) secretRoutes() []shell.Route {
 	return []shell.Route{
 		shell.Read("GET /portal/secrets", s.secretsPage),
 		shell.Act("POST /portal/secrets", s.createSecret),
-		shell.Act("POST /portal/secrets/{id}/activate", s.moveSecret("activate", (*ledger.Ledger).ActivateSecret)),
-		shell.Act("POST /portal/secrets/{id}/revoke", s.moveSecret("revoke", (*ledger.Ledger).RevokeSecret)),
+		shell.Act("POST /portal/secrets/{id}/activate", s.moveSecret("activate", (*accounts.Accounts).ActivateSecret)),
+		shell.Act("POST /portal/secrets/{id}/revoke", s.moveSecret("revoke", (*accounts.Accounts).RevokeSecret)),
 	}
 }
 
@@ -114,7 +114,7 @@ func (s pages) showSecrets(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	var secrets shell.Fact[[]partners.Secret]
 	shell.Together(
 		func() {
-			secrets = shell.Recall(ctx, s.Memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+			secrets = shell.Recall(ctx, s.Memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
 		},
 		func() {
 			v.Acts = shell.Recall(ctx, s.Memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
@@ -202,7 +202,7 @@ func (s pages) createSecret(w http.ResponseWriter, r *http.Request, q *shell.Req
 	var made secretMade
 	_, again, err := s.Accounts.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {
 		secret, value := partners.NewSecret(s.Box, q.User.PartnerCode, q.Now)
-		if err := s.Ledger.AddSecret(r.Context(), secret, q.Audit("secret.create")); err != nil {
+		if err := s.Accounts.AddSecret(r.Context(), secret, q.Audit("secret.create")); err != nil {
 			return "", err
 		}
 		made = secretMade{secret.ID, value}
@@ -227,11 +227,11 @@ func (s pages) refuseSecret(w http.ResponseWriter, r *http.Request, q *shell.Req
 }
 
 // moveSecret activates a secret or revokes it.
-func (s pages) moveSecret(act string, move func(l *ledger.Ledger, ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error)) shell.Page {
+func (s pages) moveSecret(act string, move func(a *accounts.Accounts, ctx context.Context, code, id string, now time.Time, by ...partners.AuditEntry) (partners.Secret, error)) shell.Page {
 	return func(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 		refused := error(nil)
 		err := s.once(w, r, func() (string, error) {
-			_, refused = move(s.Ledger, r.Context(), q.User.PartnerCode, r.PathValue("id"), q.Now, q.Audit("secret."+act))
+			_, refused = move(s.Accounts, r.Context(), q.User.PartnerCode, r.PathValue("id"), q.Now, q.Audit("secret."+act))
 			if refused != nil {
 				return "", refused
 			}

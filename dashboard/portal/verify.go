@@ -207,7 +207,7 @@ func readPasted(q *shell.Request, raw, headers string) (got signer.Capture, prob
 
 // openSecrets are the webhook secrets of the partner with their values.
 func (s pages) openSecrets(ctx context.Context, code string) (secrets []partners.Secret, values []string, err error) {
-	found, err := shell.Patiently(ctx, func(ctx context.Context) ([]partners.Secret, error) { return s.Ledger.Secrets(ctx, code) })
+	found, err := shell.Patiently(ctx, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
 	for _, secret := range found {
 		value, opened := s.Box.Open(secret.SealPurpose(), secret.Sealed)
 		if opened == nil {

@@ -20,7 +20,9 @@ import (
 
 // checkAll checks a notification in every way there is.
 func (s pages) checkAll(ctx context.Context, q *shell.Request, got signer.Capture, v *verifyView) {
-	account, err := shell.Patiently(ctx, func(ctx context.Context) (partners.Partner, error) { return s.Ledger.Partner(ctx, q.User.PartnerCode) })
+	account, err := shell.Patiently(ctx, func(ctx context.Context) (partners.Partner, error) {
+		return s.Accounts.Partner(ctx, q.User.PartnerCode)
+	})
 	has := func(signature string) bool {
 		return err != nil || slices.Contains(account.Settings.Signatures, signature)
 	}

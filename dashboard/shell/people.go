@@ -193,7 +193,7 @@ func (s *Surface) sendLink(w http.ResponseWriter, r *http.Request, q *Request, i
 	var link string
 	err := i.Check()
 	if err == nil && i.PartnerCode != "" && s.Name == Ops {
-		_, err = s.Ledger.Partner(r.Context(), i.PartnerCode)
+		_, err = s.Accounts.Partner(r.Context(), i.PartnerCode)
 		if webhook.KindOf(err) == webhook.KindNotFound {
 			err = webhook.Invalid("partner", "is not a partner's code")
 		}

@@ -1,10 +1,11 @@
-// Package accounts keeps people: who may sign in and how, their sessions and
-// invitations, and partners' users with their tokens and codes.
+// Package accounts keeps who deals with the gateway: partners with their keys,
+// settings and webhook secrets, the people who may sign in, with their sessions
+// and invitations, and partners' users with their tokens and codes.
 package accounts
 
 import "ledgerhook/ledger/database"
 
-// Accounts are the people that a database knows. It is safe for concurrent use.
+// Accounts are the partners and people that a database knows. It is safe for concurrent use.
 type Accounts struct{ db *database.DB }
 
 // New are the accounts that db holds.

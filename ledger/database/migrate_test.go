@@ -168,7 +168,7 @@ func TestAnOldKeyOutlivesTheChangeOfItsTable(t *testing.T) {
 			}
 		})
 		for code, want := range map[string][]partners.OldKey{"acme": want, "globex": nil} {
-			p, err := b.Ledger.Partner(t.Context(), code)
+			p, err := b.Accounts.Partner(t.Context(), code)
 			if err != nil {
 				t.Fatal(err)
 			}

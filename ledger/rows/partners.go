@@ -1,14 +1,43 @@
-package ledger
+package rows
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
 
 	"ledgerhook/ledger/database"
 	"ledgerhook/partners"
+	"ledgerhook/webhook"
 )
+
+// PartnerColumns are what ScanPartner reads.
+const PartnerColumns = `code, name, disabled, public_key, old_keys, secret_key, settings, created_at, updated_at`
+
+// ScanPartner reads a row of PartnerColumns with its scan.
+func ScanPartner(scan func(...any) error) (p partners.Partner, err error) {
+	var oldKeys, settings []byte
+	err = scan(&p.Code, &p.Name, &p.Disabled, &p.PublicKey, &oldKeys, &p.SealedSecret, &settings, database.Time(&p.CreatedAt), database.Time(&p.UpdatedAt))
+	if err == nil {
+		p.OldKeys, err = ReadOldKeys(oldKeys)
+	}
+	if err == nil {
+		p.Settings, err = ReadSettings(settings)
+	}
+	return p, err
+}
+
+// Partner reads one partner, or NotFound.
+func Partner(ctx context.Context, q database.Querier, code string) (partners.Partner, error) {
+	p, err := ScanPartner(q.QueryRowContext(ctx, "SELECT "+PartnerColumns+" FROM partners WHERE code = $1", code).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, webhook.NotFound("partner", code)
+	}
+	return p, err
+}
 
 // storedSettings is the form of partners.Settings in the ledger. What an older
 // program stored lacks members and means their defaults.
@@ -40,7 +69,8 @@ type storedKey struct {
 	Until int64  `json:"until"` // microseconds
 }
 
-func readOldKeys(stored []byte) (keys []partners.OldKey, err error) {
+// ReadOldKeys reads what WriteOldKeys wrote; nothing at all is no keys.
+func ReadOldKeys(stored []byte) (keys []partners.OldKey, err error) {
 	if len(stored) == 0 {
 		return nil, nil
 	}
@@ -54,7 +84,8 @@ func readOldKeys(stored []byte) (keys []partners.OldKey, err error) {
 	return keys, nil
 }
 
-func writeOldKeys(keys []partners.OldKey) []byte {
+// WriteOldKeys is how the ledger keeps the public keys that a partner has replaced.
+func WriteOldKeys(keys []partners.OldKey) []byte {
 	if len(keys) == 0 {
 		return []byte{}
 	}
@@ -69,7 +100,8 @@ func writeOldKeys(keys []partners.OldKey) []byte {
 	return stored
 }
 
-func readSettings(stored []byte) (partners.Settings, error) {
+// ReadSettings reads what WriteSettings wrote.
+func ReadSettings(stored []byte) (partners.Settings, error) {
 	var s storedSettings
 	if err := json.Unmarshal(stored, &s); err != nil {
 		return partners.Settings{}, fmt.Errorf("read a partner's settings: %w", err)
@@ -81,7 +113,8 @@ func readSettings(stored []byte) (partners.Settings, error) {
 	}, nil
 }
 
-func writeSettings(s partners.Settings) []byte {
+// WriteSettings is how the ledger keeps a partner's settings.
+func WriteSettings(s partners.Settings) []byte {
 	stored, err := json.Marshal(storedSettings{
 		Signatures: s.Signatures, RequireAccessToken: s.RequireAccessToken, RequireVerifiedEmail: s.RequireVerifiedEmail,
 		AllowedIPs: s.AllowedIPs, Limits: storedLimits(s.Limits),
@@ -91,4 +124,13 @@ func writeSettings(s partners.Settings) []byte {
 		panic(err) // strings and numbers always have a JSON form
 	}
 	return stored
+}
+
+// SecretColumns are what SecretFields reads.
+const SecretColumns = `id, partner_code, state, sealed, created_at, activated_at, retires_at, revoked_at`
+
+// SecretFields are the columns of a webhook secret.
+func SecretFields(s *partners.Secret) []any {
+	return []any{&s.ID, &s.PartnerCode, &s.State, &s.Sealed, database.Time(&s.CreatedAt), database.Time(&s.ActivatedAt),
+		database.Time(&s.RetiresAt), database.Time(&s.RevokedAt)}
 }

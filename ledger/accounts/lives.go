@@ -1,4 +1,4 @@
-package ledger
+package accounts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/partners"
 )
 
@@ -13,7 +14,7 @@ import (
 // long: what began by a clock that was ahead counts from now at most. Clocks
 // that differ as much as they may shorten nothing. Orders are not among them:
 // their end was told to the partner, and to who pays.
-func (l *Ledger) BoundLives(ctx context.Context, now time.Time) error {
+func (a *Accounts) BoundLives(ctx context.Context, now time.Time) error {
 	end := func(life time.Duration) int64 { return database.Micros(now.Add(life)) }
 	wrong := func(life time.Duration) int64 { return database.Micros(now.Add(life + database.MaxClockSkew)) }
 	const family = partners.RefreshIdle + partners.AccessLife // Family.EndsAt
@@ -31,25 +32,25 @@ func (l *Ledger) BoundLives(ctx context.Context, now time.Time) error {
 		{"webhook secrets", "UPDATE secrets SET retires_at = $1 WHERE retires_at > $2", []any{end(partners.SecretOverlap), wrong(partners.SecretOverlap)}},
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
-		if _, err := l.db.Write.ExecContext(ctx, step.query, step.args...); err != nil {
+		if _, err := a.db.Write.ExecContext(ctx, step.query, step.args...); err != nil {
 			return fmt.Errorf("bound the lives of %s: %w", step.what, err)
 		}
 	}
-	return l.boundOldKeys(ctx, now)
+	return a.boundOldKeys(ctx, now)
 }
 
 // boundOldKeys does the same for the public keys that partners have replaced.
-func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
+func (a *Accounts) boundOldKeys(ctx context.Context, now time.Time) error {
 	end := now.Add(partners.KeyOverlap)
 	type change struct{ code, was, is any }
 	var changes []change
-	err := new(database.Statement).Add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").Query(ctx, l.db.Read, func(row database.Row) error {
+	err := new(database.Statement).Add("SELECT code, old_keys FROM partners WHERE length(old_keys) > 0").Query(ctx, a.db.Read, func(row database.Row) error {
 		var code string
 		var stored []byte
 		if err := row.Scan(&code, &stored); err != nil {
 			return err
 		}
-		keys, err := readOldKeys(stored)
+		keys, err := rows.ReadOldKeys(stored)
 		wrong := false
 		for i := range keys {
 			if keys[i].Until.After(end.Add(database.MaxClockSkew)) {
@@ -57,7 +58,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 			}
 		}
 		if wrong {
-			changes = append(changes, change{code, stored, writeOldKeys(keys)})
+			changes = append(changes, change{code, stored, rows.WriteOldKeys(keys)})
 		}
 		return err
 	})
@@ -65,7 +66,7 @@ func (l *Ledger) boundOldKeys(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("read the keys that were replaced: %w", err)
 	}
 	for _, c := range changes { // what changes meanwhile waits for the next sweep
-		_, err := l.db.Write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
+		_, err := a.db.Write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
 		if err != nil {
 			return fmt.Errorf("bound the lives of replaced keys: %w", err)
 		}
