@@ -1,5 +1,12 @@
-// Package ledger keeps everything the gateway must not forget, in PostgreSQL
-// or SQLite. The SQL is here, and goes over ledger/database.
+// Package ledger holds the transactions that a delivery passes through, from the
+// event that is appended to the attempt that is recorded, with whatever else
+// moves the window of an endpoint: a change of it or of its partner, an order
+// that tells its partner, a replay, the retention.
+//
+// What moves no window lies beside it: ledger/prices, ledger/accounts and
+// ledger/audit. ledger/reports only reads, ledger/rows says how a table is read
+// on either side, and all of them go over ledger/database, which is PostgreSQL or
+// SQLite.
 //
 // The writes of the delivery path (append, claim, record and what moves a window)
 // go through writers that commit what has gathered in one transaction, on
@@ -8,10 +15,15 @@
 package ledger
 
 import (
+	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
@@ -115,4 +127,31 @@ func (l *Ledger) over(db *database.DB) *Ledger {
 	same := *l
 	same.db = db
 	return &same
+}
+
+// Migrate brings the database up to this program's schema, see
+// database.Migrate, and has every entry of the audit log in its chain.
+func Migrate(ctx context.Context, o database.Options) (applied int, err error) {
+	return database.Migrate(ctx, o, func(db *database.DB) error {
+		if err := audit.ChainOldEntries(ctx, db); err != nil {
+			return fmt.Errorf("put old audit entries into the chain: %w", err)
+		}
+		return nil
+	})
+}
+
+// commitSlow is how long a transaction of the delivery path takes when
+// something is wrong.
+const commitSlow = 3 * time.Second
+
+// Ready reports whether the ledger takes what is written to it: a mark of this
+// check is committed, and no transaction of the delivery path has waited for
+// 3 s. The error says what is wrong, without a secret, and is Unavailable.
+func (l *Ledger) Ready(ctx context.Context) error {
+	for _, w := range l.writers() {
+		if began := w.began.Load(); began != nil && time.Since(*began) > commitSlow {
+			return database.Unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
+		}
+	}
+	return l.db.Ready(ctx, strconv.Itoa(l.slot%rollupSlots))
 }

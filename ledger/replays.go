@@ -206,3 +206,15 @@ func (l *Ledger) MoveReplay(ctx context.Context, id string, to delivery.ReplaySt
 	}
 	return webhook.Conflict(fmt.Sprintf("the replay is %s and cannot become %s", r.State, to))
 }
+
+// confine puts the scope's partner into f, whose own one must be that or none.
+func confine(s partners.Scope, f delivery.Filter) (delivery.Filter, error) {
+	if s.All() {
+		return f, nil
+	}
+	if s.Partner() == "" || f.PartnerCode != "" && f.PartnerCode != s.Partner() {
+		return f, webhook.NotFound("partner", f.PartnerCode)
+	}
+	f.PartnerCode = s.Partner()
+	return f, nil
+}
