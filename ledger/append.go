@@ -455,10 +455,10 @@ func (b *batch) insertEvents(ctx context.Context, ops []*operation) error {
 // newDelivery is a delivery about to be inserted.
 type newDelivery struct {
 	webhook.Delivery
-	lane    int
-	subject string // at ordered endpoints
-	probe   bool
-	worker  string // that it is claimed for
+	lane        int
+	orderingKey string // at ordered endpoints
+	probe       bool
+	worker      string // that it is claimed for
 }
 
 // kind is what deliveries that were made are told by.
@@ -473,7 +473,7 @@ func (b *batch) appendTo(ctx context.Context) error {
 	if err := b.takeTests(ctx); err != nil {
 		return err
 	}
-	if err := b.findBusySubjects(ctx); err != nil {
+	if err := b.findBusyGroups(ctx); err != nil {
 		return err
 	}
 	var made []newDelivery
@@ -526,8 +526,8 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 	d := newDelivery{Delivery: a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)}
 	w.NextSequence++
 	if w.Ordered {
-		d.subject = a.Event.Subject
-		d.lane = b.laneOfNext(subject{w.EndpointID, d.subject})
+		d.orderingKey = a.Event.Subject
+		d.lane = b.laneOfNext(orderedGroup{w.EndpointID, d.orderingKey})
 	}
 	wake := b.now.Add(time.Second) // it may wait for a gate that no record opens, while a retry is due much later
 	if wait, _ := b.ledger.retry.Wait(0); wait > 0 && d.lane == database.LaneFirst {
@@ -619,7 +619,7 @@ func (b *batch) insertSome(ctx context.Context, made []newDelivery) error {
 		}
 		return []any{d.ID, d.EventID, d.EndpointID, d.PartnerCode, string(d.Type), d.ObjectID, d.Sequence,
 			string(d.State), "", d.Generation, d.Attempts, string(d.Trigger), string(d.next()), d.ReplayOf, d.lane, dueAt, queuedAt, claimedAt, d.worker,
-			"", 0, "", database.Micros(b.now), 0, d.subject}
+			"", 0, "", database.Micros(b.now), 0, d.orderingKey}
 	})
 	return b.later(ctx, t)
 }

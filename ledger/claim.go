@@ -195,11 +195,11 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 		state, finished, due = webhook.Cancelled, database.Micros(b.now), nil
 	}
 	var lane int
-	var partner, subject string
+	var partner, orderingKey string
 	var trigger webhook.Trigger
 	err = b.tx.QueryRowContext(ctx, "UPDATE deliveries SET state = $1, due_at = $2, finished_at = $3, reason = $4, "+takenBack+
 		" WHERE id = $5 AND generation = $6 AND state = 'queued' RETURNING lane, partner_code, subject, trigger",
-		string(state), due, finished, reasonOf(state), ticket.DeliveryID, ticket.Generation).Scan(&lane, &partner, &subject, &trigger)
+		string(state), due, finished, reasonOf(state), ticket.DeliveryID, ticket.Generation).Scan(&lane, &partner, &orderingKey, &trigger)
 	if err == sql.ErrNoRows {
 		return nil // claimed or moved on meanwhile
 	}
@@ -212,17 +212,17 @@ func (b *batch) returnTicket(ctx context.Context, ticket delivery.Ticket) error 
 		w.wake(b.now)
 		return nil
 	}
-	b.ended(trigger, partner, state, ticket.EndpointID, subject)
+	b.ended(trigger, partner, state, ticket.EndpointID, orderingKey)
 	return nil
 }
 
 // claimedEndpoint is what an attempt needs of its endpoint.
 type claimedEndpoint struct {
-	url     string
-	ackMode webhook.AckMode
-	timeout time.Duration
-	headers []byte
-	epoch   int64
+	url          string
+	ackMode      webhook.AckMode
+	timeout      time.Duration
+	headers      []byte
+	breakerEpoch int64
 }
 
 // completeJobs adds event, URL and secrets to what was claimed, which nobody
@@ -262,7 +262,7 @@ func (b *batch) complete(wanted map[string]*claimOp, events map[string]webhook.E
 			continue
 		}
 		c.job.Event, c.job.Secrets = events[d.EventID], codes[d.PartnerCode]
-		c.job.URL, c.job.AckMode, c.job.Timeout, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.timeout, e.headers, e.epoch
+		c.job.URL, c.job.AckMode, c.job.Timeout, c.job.Headers, c.job.BreakerEpoch = e.url, e.ackMode, e.timeout, e.headers, e.breakerEpoch
 	}
 }
 
@@ -297,7 +297,7 @@ func (b *batch) readClaimed(ctx context.Context, endpoints map[string]claimedEnd
 	return b.lastRead(ctx, database.In(t, "e.id", slices.Sorted(maps.Keys(endpoints))), func(found database.Row) error {
 		var id string
 		var e claimedEndpoint
-		err := found.Scan(&id, &e.url, &e.ackMode, database.Duration(&e.timeout), &e.headers, &e.epoch)
+		err := found.Scan(&id, &e.url, &e.ackMode, database.Duration(&e.timeout), &e.headers, &e.breakerEpoch)
 		endpoints[id] = e
 		return err
 	})
@@ -325,10 +325,10 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 	if err != nil {
 		return err
 	}
-	var subject string
+	var orderingKey string
 	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, finished_at = $2, queued_at = NULL,
 		generation = generation + 1, attempts = attempts - 1 WHERE id = $3 AND generation = $4 AND state = 'sending' RETURNING subject`,
-		reasonExpired, database.Micros(b.now), d.ID, d.Generation).Scan(&subject)
+		reasonExpired, database.Micros(b.now), d.ID, d.Generation).Scan(&orderingKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // given up meanwhile
 	}
@@ -337,6 +337,6 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 	}
 	b.ledger.db.Log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
 	w.leave(d.ID, d.Trigger)
-	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
+	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, orderingKey)
 	return nil
 }

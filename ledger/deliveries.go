@@ -139,17 +139,17 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 			return err
 		}
 		var lane int
-		var subject string
+		var orderingKey string
 		err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, due_at = NULL, queued_at = NULL,
 			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5
-			RETURNING lane, subject`, reason, database.Micros(b.now), id, d.Generation, string(d.State)).Scan(&lane, &subject)
+			RETURNING lane, subject`, reason, database.Micros(b.now), id, d.Generation, string(d.State)).Scan(&lane, &orderingKey)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.Conflict("the delivery moved on meanwhile: try again")
 		}
 		if err != nil {
 			return fmt.Errorf("cancel delivery %s: %w", id, err)
 		}
-		b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, subject)
+		b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, orderingKey)
 		if d.State == webhook.Queued {
 			w.leave(d.ID, d.Trigger)
 		} else {

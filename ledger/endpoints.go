@@ -378,12 +378,12 @@ func (b *batch) cancel(ctx context.Context, reason string, w *window, where func
 	err = t.Add(" RETURNING lane, trigger, partner_code, subject").Query(ctx, b.tx, func(row database.Row) error {
 		var lane int
 		var trigger webhook.Trigger
-		var partner, subject string
-		if err := row.Scan(&lane, &trigger, &partner, &subject); err != nil {
+		var partner, orderingKey string
+		if err := row.Scan(&lane, &trigger, &partner, &orderingKey); err != nil {
 			return err
 		}
 		n++
-		b.ended(trigger, partner, webhook.Cancelled, w.EndpointID, subject)
+		b.ended(trigger, partner, webhook.Cancelled, w.EndpointID, orderingKey)
 		w.waits(lane, -1)
 		return nil
 	})

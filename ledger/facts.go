@@ -23,15 +23,15 @@ func (b *batch) count(partner, name string, n int) {
 	b.facts[fact{partner, name}] += n
 }
 
-// ended counts a delivery that has ended and lets the next of its subject go.
+// ended counts a delivery that has ended and lets the next of its group go.
 // Tests are outside all counts.
-func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.State, endpointID, name string) {
+func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.State, endpointID, orderingKey string) {
 	if trigger == webhook.TriggerTest {
 		return
 	}
 	b.count(partner, string(state), 1)
-	if name != "" {
-		b.freed = append(b.freed, subject{endpointID, name})
+	if orderingKey != "" {
+		b.freed = append(b.freed, orderedGroup{endpointID, orderingKey})
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 
 type recordOp struct {
 	delivery.Result
-	counted bool // the fence let it through
-	trigger webhook.Trigger
-	partner string
-	subject string
-	lane    int // in which it waits if it does
+	counted     bool // the fence let it through
+	trigger     webhook.Trigger
+	partner     string
+	orderingKey string
+	lane        int // in which it waits if it does
 }
 
 // Record implements delivery.Ledger. It is fenced by the
@@ -104,14 +104,14 @@ func (b *batch) moveSome(ctx context.Context, table string, ids []string, result
 		var id string
 		var read recordOp
 		var state webhook.State
-		if err := row.Scan(&id, &read.trigger, &read.partner, &read.subject, &read.lane, &state); err != nil {
+		if err := row.Scan(&id, &read.trigger, &read.partner, &read.orderingKey, &read.lane, &state); err != nil {
 			return err
 		}
 		r := results[id]
 		if state != r.Verdict.State {
 			r.Verdict = delivery.Verdict{State: state, Reason: reasonRemoved}
 		}
-		r.counted, r.trigger, r.partner, r.subject, r.lane = true, read.trigger, read.partner, read.subject, read.lane
+		r.counted, r.trigger, r.partner, r.orderingKey, r.lane = true, read.trigger, read.partner, read.orderingKey, read.lane
 		return nil
 	})
 }
@@ -125,7 +125,7 @@ func (b *batch) settle(w *window, r *recordOp) {
 		w.waits(r.lane, 1)
 		w.wake(r.Verdict.NextAt)
 	} else {
-		b.ended(r.trigger, r.partner, r.Verdict.State, r.EndpointID, r.subject)
+		b.ended(r.trigger, r.partner, r.Verdict.State, r.EndpointID, r.orderingKey)
 	}
 	if r.trigger == webhook.TriggerTest {
 		return

@@ -359,9 +359,9 @@ type batch struct {
 	orders  []*operation
 
 	facts    map[fact]int
-	made     map[kind]int     // deliveries
-	freed    []subject        // whose next delivery may go
-	busy     map[subject]bool // that have unfinished deliveries
+	made     map[kind]int          // deliveries
+	freed    []orderedGroup        // whose next delivery may go
+	busy     map[orderedGroup]bool // that have unfinished deliveries
 	notes    []partners.AuditEntry
 	tickets  []delivery.Ticket
 	held     []*claimOp // what is claimed with its admission
@@ -403,7 +403,7 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 		{"check routes", b.checkRoutes},   // of events, whose windows are read now
 		{"alter windows", b.alter},        // pause, retry, promote, …
 		{"append deliveries", b.appendTo}, // takes slots while there is room
-		{"unblock subjects", b.unblock},
+		{"unblock ordered groups", b.unblock},
 		{"refill windows", b.refill}, // gives free slots to what waits
 		{"store windows", b.storeWindows},
 		{"claim deliveries", b.claim}, // sees the windows as this batch leaves them

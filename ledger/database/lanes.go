@@ -16,7 +16,7 @@ const (
 	LaneFirst  = 0
 	LaneRetry  = 1
 	LaneReplay = 2
-	// LaneBlocked holds deliveries behind an unfinished one of their subject;
+	// LaneBlocked holds deliveries behind an unfinished one of their ordering key;
 	// its end moves the next one to laneFirst.
 	LaneBlocked = 3
 )

@@ -12,59 +12,60 @@ import (
 	"ledgerhook/webhook"
 )
 
-// subject is what an ordered endpoint keeps in order: of its unfinished
-// deliveries only the first, by sequence, can be admitted; the others wait in
-// laneBlocked. Tests and repetitions have none and go past the order.
-type subject struct{ endpointID, name string }
+// orderedGroup is the deliveries of an ordered endpoint with one ordering key,
+// the subject of their events. Of the unfinished ones only the first, by
+// sequence, can be admitted; the others wait in laneBlocked. Tests and
+// repetitions have no key and go past the order.
+type orderedGroup struct{ endpointID, orderingKey string }
 
-// findBusySubjects reads which subjects of the batch's events have unfinished
-// deliveries at ordered endpoints.
-func (b *batch) findBusySubjects(ctx context.Context) error {
-	var asked []subject
+// findBusyGroups reads which groups of the batch's events have unfinished
+// deliveries.
+func (b *batch) findBusyGroups(ctx context.Context) error {
+	var asked []orderedGroup
 	for _, op := range b.fresh() {
 		for _, endpoint := range op.append.endpoints {
 			if w := b.windows[endpoint.ID]; w != nil && w.Ordered {
-				asked = append(asked, subject{endpoint.ID, op.append.Event.Subject})
+				asked = append(asked, orderedGroup{endpoint.ID, op.append.Event.Subject})
 			}
 		}
 	}
 	return b.findBusy(ctx, asked)
 }
 
-// findBusy reads which of the asked subjects have unfinished deliveries.
-func (b *batch) findBusy(ctx context.Context, asked []subject) error {
-	b.busy = map[subject]bool{}
+// findBusy reads which of the asked groups have unfinished deliveries.
+func (b *batch) findBusy(ctx context.Context, asked []orderedGroup) error {
+	b.busy = map[orderedGroup]bool{}
 	if len(asked) == 0 {
 		return nil
 	}
 	t := b.statement().Add("SELECT DISTINCT endpoint_id, subject FROM deliveries WHERE subject <> '' AND finished_at = 0 AND (endpoint_id, subject) IN (")
-	return t.Values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].name} }).Add(")").
+	return t.Values(len(asked), func(i int) []any { return []any{asked[i].endpointID, asked[i].orderingKey} }).Add(")").
 		Query(ctx, b.tx, func(row database.Row) error {
-			var s subject
-			err := row.Scan(&s.endpointID, &s.name)
-			b.busy[s] = true
+			var g orderedGroup
+			err := row.Scan(&g.endpointID, &g.orderingKey)
+			b.busy[g] = true
 			return err
 		})
 }
 
-// laneOfNext is the lane of the next delivery of a subject, which is busy from
-// then on. What has no subject has no order.
-func (b *batch) laneOfNext(s subject) int {
-	if b.busy[s] {
+// laneOfNext is the lane of the next delivery of a group, which is busy from
+// then on. What has no ordering key has no order.
+func (b *batch) laneOfNext(g orderedGroup) int {
+	if b.busy[g] {
 		return database.LaneBlocked
 	}
-	b.busy[s] = s.name != ""
+	b.busy[g] = g.orderingKey != ""
 	return database.LaneFirst
 }
 
-// unblock moves, for every subject of which a delivery has ended, the first of
+// unblock moves, for every group of which a delivery has ended, the first of
 // those that are left to where it can be admitted.
 func (b *batch) unblock(ctx context.Context) error {
-	slices.SortFunc(b.freed, func(x, y subject) int {
-		return cmp.Or(cmp.Compare(x.endpointID, y.endpointID), cmp.Compare(x.name, y.name))
+	slices.SortFunc(b.freed, func(x, y orderedGroup) int {
+		return cmp.Or(cmp.Compare(x.endpointID, y.endpointID), cmp.Compare(x.orderingKey, y.orderingKey))
 	})
-	freed := slices.DeleteFunc(slices.Compact(b.freed), func(s subject) bool {
-		w := b.windows[s.endpointID]
+	freed := slices.DeleteFunc(slices.Compact(b.freed), func(g orderedGroup) bool {
+		w := b.windows[g.endpointID]
 		return w == nil || w.Removed
 	})
 	for group := range slices.Chunk(freed, database.MaxRows) {
@@ -82,11 +83,11 @@ func (b *batch) unblock(ctx context.Context) error {
 	return b.releaseBlocked(ctx)
 }
 
-// headsOf reads the first unfinished delivery of each subject that has one.
-func (b *batch) headsOf(ctx context.Context, subjects []subject) (ids []string, err error) {
+// headsOf reads the first unfinished delivery of each group that has one.
+func (b *batch) headsOf(ctx context.Context, groups []orderedGroup) (ids []string, err error) {
 	t := b.statement().Add(`SELECT COALESCE((SELECT d.id FROM deliveries d WHERE d.endpoint_id = v.column1 AND d.subject = v.column2
 		AND d.subject <> '' AND d.finished_at = 0 ORDER BY d.sequence LIMIT 1), '') FROM `)
-	t.Table(len(subjects), func(i int) []any { return []any{subjects[i].endpointID, subjects[i].name} })
+	t.Table(len(groups), func(i int) []any { return []any{groups[i].endpointID, groups[i].orderingKey} })
 	err = t.Query(ctx, b.tx, func(row database.Row) error {
 		var id string
 		err := row.Scan(&id)
@@ -160,9 +161,9 @@ func later(a, b time.Time) time.Time {
 // order is switched on, which happens in one transaction that everybody waits for.
 const maxReordered = 2_000
 
-// keepOrder begins to keep the order of a window's subjects: of what is
-// unfinished, all but the first of each subject wait from now on. What is in
-// the queue is called back; what is being sent waits only if it fails.
+// keepOrder begins to keep the order of a window: of what is unfinished, all but
+// the first of each ordering key wait from now on. What is in the queue is called
+// back; what is being sent waits only if it fails.
 func (b *batch) keepOrder(ctx context.Context, w *window) error {
 	if n := w.Used + w.WaitingFirst + w.WaitingAgain + w.WaitingBlocked; n > maxReordered {
 		return webhook.Conflict(fmt.Sprintf("the endpoint has %d unfinished deliveries: order can be switched on while there are at most %d", n, maxReordered))
