@@ -140,7 +140,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 	if cursor == "" && slices.ContainsFunc(v.Tabs, func(t tab) bool { return t.Current }) {
 		name = "deliveries/" + q.Locale + "/" + search.Scope.Partner() + "/" + typed
 	}
-	page := shell.Recall(r.Context(), s.Memory, name, func(ctx context.Context) (p searchedPage, err error) {
+	page := shell.Cached(r.Context(), s.Memory, name, func(ctx context.Context) (p searchedPage, err error) {
 		p.DeliveryPage, err = s.Reports.SearchDeliveries(ctx, search)
 		for _, d := range p.Items {
 			p.rows = append(p.rows, RowOf(q, d))

@@ -90,19 +90,19 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	key := q.Scope().Partner() + "/" + d.ID
 	shell.Together(
 		func() {
-			v.Event = shell.Recall(ctx, s.Memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
+			v.Event = shell.Cached(ctx, s.Memory, "delivery/event/"+key, func(ctx context.Context) (seenEvent, error) {
 				e, all, err := s.Reports.SeenEvent(ctx, q.Scope(), d.EventID)
 				return seenEvent{e, all}, ignoreNotFound(err)
 			})
 		},
 		func() {
-			v.History = shell.Recall(ctx, s.Memory, "delivery/history/"+key, func(ctx context.Context) ([]ActivityRow, error) {
+			v.History = shell.Cached(ctx, s.Memory, "delivery/history/"+key, func(ctx context.Context) ([]ActivityRow, error) {
 				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
 				return ActivityRows(q, found), err
 			})
 		},
 		func() {
-			v.Diff = shell.Recall(ctx, s.Memory, "delivery/diff/"+key, func(ctx context.Context) (PayloadDiff, error) { return s.diffWithLast(ctx, q, d) })
+			v.Diff = shell.Cached(ctx, s.Memory, "delivery/diff/"+key, func(ctx context.Context) (PayloadDiff, error) { return s.diffWithLast(ctx, q, d) })
 		},
 		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
 	)

@@ -124,7 +124,7 @@ func (s Pages) receiverAdvice(ctx context.Context, q *shell.Request, endpointID 
 	if endpointID == "" {
 		return nil
 	}
-	panel, err := shell.Patiently(ctx, func(ctx context.Context) (EndpointPanel, error) {
+	panel, err := shell.WithDeadline(ctx, func(ctx context.Context) (EndpointPanel, error) {
 		e, err := s.Ledger.Endpoint(ctx, q.Scope(), endpointID)
 		if err != nil {
 			return EndpointPanel{}, err

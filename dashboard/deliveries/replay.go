@@ -63,12 +63,12 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	scope := q.Scope()
 	shell.Together(
 		func() {
-			v.Replay = shell.Recall(ctx, s.Memory, "replay/"+scope.Partner()+"/"+id, func(ctx context.Context) (delivery.Replay, error) {
+			v.Replay = shell.Cached(ctx, s.Memory, "replay/"+scope.Partner()+"/"+id, func(ctx context.Context) (delivery.Replay, error) {
 				return s.Ledger.Replay(ctx, scope, id)
 			})
 		},
 		func() {
-			v.History = shell.Recall(ctx, s.Memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]ActivityRow, error) {
+			v.History = shell.Cached(ctx, s.Memory, "replay/history/"+scope.Partner()+"/"+id, func(ctx context.Context) ([]ActivityRow, error) {
 				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: scope.Partner(), Limit: 20})
 				return ActivityRows(q, found), err
 			})

@@ -56,7 +56,7 @@ func (s Pages) replaysPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 		}
 	}
 	scope := q.Scope()
-	list := shell.RecallList(r.Context(), s.Memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) ([]delivery.Replay, string, error) {
+	list := shell.CachedList(r.Context(), s.Memory, "replays/"+scope.Partner()+"/"+cursor, func(ctx context.Context) ([]delivery.Replay, string, error) {
 		return s.Ledger.Replays(ctx, scope, cursor, replaysPageSize)
 	})
 	return q.Render(w, r, "replays", replaysView{Replays: list, Pager: shell.PagerOf(r.URL, list.Value.Next), Ready: readyDrafts(q)})

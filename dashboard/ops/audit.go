@@ -174,7 +174,7 @@ func (c *chainWatch) walk(ctx context.Context, verify func(context.Context) (par
 	ctx, cancel := context.WithTimeout(ctx, chainLimit)
 	defer cancel()
 	began := time.Now()
-	state, err := shell.Patiently(ctx, verify)
+	state, err := shell.WithDeadline(ctx, verify)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last.Failing = err != nil

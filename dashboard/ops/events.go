@@ -55,7 +55,7 @@ func (s pages) eventsPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		v.Problem = deliveries.QueryProblem(q, err)
 		return q.RenderStatus(w, r, http.StatusBadRequest, "events", v)
 	}
-	v.Events = shell.RecallList(r.Context(), s.Memory, "events/"+typed.Encode(), func(ctx context.Context) ([]reports.SentEvent, string, error) {
+	v.Events = shell.CachedList(r.Context(), s.Memory, "events/"+typed.Encode(), func(ctx context.Context) ([]reports.SentEvent, string, error) {
 		return s.Reports.SentEvents(ctx, search)
 	})
 	v.Pager = shell.PagerOf(r.URL, v.Events.Value.Next)

@@ -62,20 +62,20 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	}
 	var v overviewView
 	shell.Together(
-		func() { e.Situation = shell.Recall(ctx, s.Memory, "home/situation", s.Reports.Situation) },
-		func() { e.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Reports.Workers) },
-		func() { e.Partners = shell.Recall(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
-		func() { e.Conflicts = shell.Recall(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
-		func() { e.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
-		func() { e.Rates = shell.Recall(ctx, s.Memory, "rates", s.Prices.Rates) },
-		func() { e.Hosts = shell.Recall(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
+		func() { e.Situation = shell.Cached(ctx, s.Memory, "home/situation", s.Reports.Situation) },
+		func() { e.Workers = shell.Cached(ctx, s.Memory, "system/workers", s.Reports.Workers) },
+		func() { e.Partners = shell.Cached(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
+		func() { e.Conflicts = shell.Cached(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
+		func() { e.Stores = shell.Cached(ctx, s.Memory, "system/stores", s.stores) },
+		func() { e.Rates = shell.Cached(ctx, s.Memory, "rates", s.Prices.Rates) },
+		func() { e.Hosts = shell.Cached(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
-			v.Hours = shell.Recall(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.HourCount, error) {
+			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.HourCount, error) {
 				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {
-			v.Changes = shell.Recall(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.Changes = shell.Cached(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Reports.RecentChanges(ctx, readChanges)
 			})
 		},

@@ -61,11 +61,11 @@ func (s pages) showOrder(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	defer cancel()
 	shell.Together(
 		func() {
-			v.Order = shell.Recall(ctx, s.Memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
+			v.Order = shell.Cached(ctx, s.Memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
 		},
 		func() {
-			v.History = shell.Recall(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Reports.OrderChanges(ctx, id) })
-			v.Sent = shell.Recall(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]deliveries.SampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
+			v.History = shell.Cached(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Reports.OrderChanges(ctx, id) })
+			v.Sent = shell.Cached(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]deliveries.SampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
 		},
 	)
 	if webhook.KindOf(v.Order.Err) == webhook.KindNotFound || !v.Order.Known {

@@ -72,7 +72,7 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		}
 		f.Since = f.Since.Truncate(time.Second)
 	}
-	v.Orders = shell.RecallList(r.Context(), s.Memory, "orders/"+query.Encode(), func(ctx context.Context) ([]orders.Order, string, error) {
+	v.Orders = shell.CachedList(r.Context(), s.Memory, "orders/"+query.Encode(), func(ctx context.Context) ([]orders.Order, string, error) {
 		return s.Reports.Orders(ctx, f)
 	})
 	v.Pager = shell.PagerOf(r.URL, v.Orders.Value.Next)

@@ -98,32 +98,32 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 	key, scope := "partner/"+code+"/", partners.Only(code)
 	shell.Together(
 		func() {
-			v.Partner = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Accounts.Partner(ctx, code) })
+			v.Partner = shell.Cached(ctx, s.Memory, key, func(ctx context.Context) (partners.Partner, error) { return s.Accounts.Partner(ctx, code) })
 		},
 		func() {
-			v.Funnel = shell.Recall(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (reports.Funnel, error) {
+			v.Funnel = shell.Cached(ctx, s.Memory, key+"funnel/"+v.Span.Name, func(ctx context.Context) (reports.Funnel, error) {
 				return s.Reports.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
 			})
 		},
 		func() {
-			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
+			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
 				return s.Reports.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
 			})
 		},
 		func() {
-			v.Endpoints = shell.Recall(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
+			v.Endpoints = shell.Cached(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
 		},
 		func() {
-			v.Secrets = shell.Recall(ctx, s.Memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
+			v.Secrets = shell.Cached(ctx, s.Memory, key+"secrets", func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
 		},
 		func() {
-			v.People = shell.Recall(ctx, s.Memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
+			v.People = shell.Cached(ctx, s.Memory, key+"people", func(ctx context.Context) ([]partners.Person, error) {
 				people, _, err := s.Accounts.People(ctx, partners.PeopleFilter{PartnerCode: code, AnyPartner: true, Limit: shell.MaxPeople})
 				return people, err
 			})
 		},
 		func() {
-			v.Changes = shell.Recall(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.Changes = shell.Cached(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Reports.PartnerChanges(ctx, scope, code, readChanges)
 			})
 		},

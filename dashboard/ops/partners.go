@@ -49,12 +49,12 @@ func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Req
 	}
 	shell.Together(
 		func() {
-			v.Partners = shell.RecallList(ctx, s.Memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
+			v.Partners = shell.CachedList(ctx, s.Memory, "partners/"+cursor, func(ctx context.Context) ([]partners.Partner, string, error) {
 				return s.Accounts.Partners(ctx, cursor, partnersPageSize)
 			})
 		},
 		func() {
-			v.Windows = shell.Recall(ctx, s.Memory, "partners/windows", func(ctx context.Context) (map[string]reports.PartnerWindows, error) {
+			v.Windows = shell.Cached(ctx, s.Memory, "partners/windows", func(ctx context.Context) (map[string]reports.PartnerWindows, error) {
 				all, err := s.Reports.PartnerWindows(ctx)
 				byCode := make(map[string]reports.PartnerWindows, len(all))
 				for _, p := range all {

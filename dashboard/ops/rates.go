@@ -57,7 +57,7 @@ func (s pages) ratesPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 
 // showRates shows the page with what was typed into its form.
 func (s pages) showRates(w http.ResponseWriter, r *http.Request, q *shell.Request, status int, v ratesView, typed url.Values) error {
-	v.Rates, v.MaxAge, v.now = shell.Recall(r.Context(), s.Memory, "rates", s.Prices.Rates), s.RateAge, q.Now
+	v.Rates, v.MaxAge, v.now = shell.Cached(r.Context(), s.Memory, "rates", s.Prices.Rates), s.RateAge, q.Now
 	if q.CanAct() {
 		v.Form = shell.NewFormToken()
 		v.Fields = []shell.Field{

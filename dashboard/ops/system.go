@@ -42,12 +42,12 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	defer cancel()
 	var lag, skew shell.Fact[time.Duration]
 	shell.Together(
-		func() { v.Stores = shell.Recall(ctx, s.Memory, "system/stores", s.stores) },
-		func() { v.Queue = shell.Recall(ctx, s.Memory, "system/queue", s.Queue.Depths) },
-		func() { v.Workers = shell.Recall(ctx, s.Memory, "system/workers", s.Reports.Workers) },
-		func() { v.Breakers = shell.Recall(ctx, s.Memory, "system/breakers", s.Reports.PartnerWindows) },
-		func() { lag = shell.Recall(ctx, s.Memory, "system/lag", s.Reports.RollupLag) },
-		func() { skew = shell.Recall(ctx, s.Memory, "system/skew", s.Database.ClockSkew) },
+		func() { v.Stores = shell.Cached(ctx, s.Memory, "system/stores", s.stores) },
+		func() { v.Queue = shell.Cached(ctx, s.Memory, "system/queue", s.Queue.Depths) },
+		func() { v.Workers = shell.Cached(ctx, s.Memory, "system/workers", s.Reports.Workers) },
+		func() { v.Breakers = shell.Cached(ctx, s.Memory, "system/breakers", s.Reports.PartnerWindows) },
+		func() { lag = shell.Cached(ctx, s.Memory, "system/lag", s.Reports.RollupLag) },
+		func() { skew = shell.Cached(ctx, s.Memory, "system/skew", s.Database.ClockSkew) },
 	)
 	for _, windows := range v.Breakers.Value {
 		if p := (heldBack{windows}); p.Held > 0 || p.Open()+p.OnProbation() > 0 {

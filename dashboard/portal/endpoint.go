@@ -188,7 +188,7 @@ func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	v := endpointView{Form: shell.NewFormToken(), Types: shell.Plain(webhook.Types), Done: endpointDone(q, r)}
 	shell.Together(
 		func() {
-			v.Known = shell.Recall(ctx, s.Memory, key, func(ctx context.Context) (deliveries.EndpointPanel, error) {
+			v.Known = shell.Cached(ctx, s.Memory, key, func(ctx context.Context) (deliveries.EndpointPanel, error) {
 				e, err := s.endpointAt(ctx, r, q)
 				if err != nil {
 					return deliveries.EndpointPanel{}, err
@@ -197,7 +197,7 @@ func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 			})
 		},
 		func() {
-			v.History = shell.Recall(ctx, s.Memory, key+"/history", func(ctx context.Context) ([]deliveries.ActivityRow, error) {
+			v.History = shell.Cached(ctx, s.Memory, key+"/history", func(ctx context.Context) ([]deliveries.ActivityRow, error) {
 				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: id, PartnerCode: q.User.PartnerCode, Limit: endpointHistory})
 				return deliveries.ActivityRows(q, found), err
 			})

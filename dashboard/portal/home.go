@@ -54,12 +54,12 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	shell.Together(
 		func() { v.Endpoints = s.partnerEndpoints(ctx, q) },
 		func() {
-			v.Hours = shell.Recall(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
+			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
 				return s.Reports.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
 		func() {
-			v.Failures = shell.Recall(ctx, s.Memory, key+"failures/"+q.Locale, func(ctx context.Context) (rows []deliveries.Row, err error) {
+			v.Failures = shell.Cached(ctx, s.Memory, key+"failures/"+q.Locale, func(ctx context.Context) (rows []deliveries.Row, err error) {
 				page, err := s.Reports.SearchDeliveries(ctx, reports.DeliveryQuery{Scope: scope, NeedsAttention: true, Limit: homeFailures})
 				for _, d := range page.Items {
 					rows = append(rows, deliveries.RowOf(q, d))
@@ -68,10 +68,10 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 			})
 		},
 		func() {
-			v.Oldest = shell.Recall(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Reports.OldestWaiting(ctx, scope) })
+			v.Oldest = shell.Cached(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Reports.OldestWaiting(ctx, scope) })
 		},
 		func() {
-			v.StepsFact = shell.Recall(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
+			v.StepsFact = shell.Cached(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
 		},
 	)
 	v.Steps, v.Done = homeSteps(q, v)
@@ -87,7 +87,7 @@ func (v portalView) Live() bool { return len(v.Steps) == 0 || len(v.Endpoints.Va
 // answered of late.
 func (s pages) partnerEndpoints(ctx context.Context, q *shell.Request) shell.Fact[[]portalEndpoint] {
 	code := q.User.PartnerCode
-	panels := shell.Recall(ctx, s.Memory, "endpoints/"+code, func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
+	panels := shell.Cached(ctx, s.Memory, "endpoints/"+code, func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
 	found := shell.Fact[[]portalEndpoint]{At: panels.At, Known: panels.Known, Fresh: panels.Fresh}
 	for _, p := range panels.Value {
 		found.Value = append(found.Value, portalEndpoint{p, q})

@@ -114,10 +114,10 @@ func (s pages) showSecrets(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	var secrets shell.Fact[[]partners.Secret]
 	shell.Together(
 		func() {
-			secrets = shell.Recall(ctx, s.Memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
+			secrets = shell.Cached(ctx, s.Memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
 		},
 		func() {
-			v.Acts = shell.Recall(ctx, s.Memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
+			v.Acts = shell.Cached(ctx, s.Memory, "secrets/acts/"+code+"/"+q.Locale, func(ctx context.Context) ([]secretAct, error) {
 				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{PartnerCode: code, Action: "secret.", Limit: secretActs})
 				return actsOf(q, found), err
 			})

@@ -108,7 +108,7 @@ func (s pages) gatewayKey(w http.ResponseWriter, _ *http.Request, _ *shell.Reque
 // alone if the others cannot be read.
 func (s pages) gatewayKeys(ctx context.Context) []*rsa.PublicKey {
 	keys := []*rsa.PublicKey{s.Key}
-	stored, err := shell.Patiently(ctx, s.Database.SigningKeys)
+	stored, err := shell.WithDeadline(ctx, s.Database.SigningKeys)
 	if err != nil {
 		return keys
 	}
@@ -207,7 +207,7 @@ func readPasted(q *shell.Request, raw, headers string) (got signer.Capture, prob
 
 // openSecrets are the webhook secrets of the partner with their values.
 func (s pages) openSecrets(ctx context.Context, code string) (secrets []partners.Secret, values []string, err error) {
-	found, err := shell.Patiently(ctx, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
+	found, err := shell.WithDeadline(ctx, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
 	for _, secret := range found {
 		value, opened := s.Box.Open(secret.SealPurpose(), secret.Sealed)
 		if opened == nil {

@@ -20,7 +20,7 @@ import (
 
 // checkAll checks a notification in every way there is.
 func (s pages) checkAll(ctx context.Context, q *shell.Request, got signer.Capture, v *verifyView) {
-	account, err := shell.Patiently(ctx, func(ctx context.Context) (partners.Partner, error) {
+	account, err := shell.WithDeadline(ctx, func(ctx context.Context) (partners.Partner, error) {
 		return s.Accounts.Partner(ctx, q.User.PartnerCode)
 	})
 	has := func(signature string) bool {
@@ -132,7 +132,7 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 		placed []delivery.DeliveryWithWindow
 		body   []byte
 	}
-	kept, err := shell.Patiently(ctx, func(ctx context.Context) (k sent, err error) {
+	kept, err := shell.WithDeadline(ctx, func(ctx context.Context) (k sent, err error) {
 		if err := webhook.CheckID(signer.HeaderID, webhook.EventPrefix, id); err != nil {
 			return k, webhook.NotFound("event", id)
 		}
@@ -181,7 +181,7 @@ func (s pages) comparedHeaders(ctx context.Context, q *shell.Request, got signer
 	}
 	made := 0
 	for _, d := range placed[:min(len(placed), comparedDeliveries)] {
-		attempts, err := shell.Patiently(ctx, func(ctx context.Context) ([]webhook.Attempt, error) { return s.Reports.Attempts(ctx, d.ID) })
+		attempts, err := shell.WithDeadline(ctx, func(ctx context.Context) ([]webhook.Attempt, error) { return s.Reports.Attempts(ctx, d.ID) })
 		if err != nil {
 			return ""
 		}

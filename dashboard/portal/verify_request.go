@@ -65,7 +65,7 @@ func (s pages) explainRequest(ctx context.Context, q *shell.Request, body string
 // judgeRequest checks a request's signature with the partner's own keys.
 func (s pages) judgeRequest(ctx context.Context, q *shell.Request, request signer.Request) verifyCheck {
 	row := verifyCheck{Name: q.T("RSA signature"), Result: shell.Warn(locale.Text("not known just now")), Says: q.T("Your keys cannot be read just now.")}
-	account, err := shell.Patiently(ctx, func(ctx context.Context) (partners.Partner, error) {
+	account, err := shell.WithDeadline(ctx, func(ctx context.Context) (partners.Partner, error) {
 		return s.Accounts.Partner(ctx, q.User.PartnerCode)
 	})
 	if err != nil {

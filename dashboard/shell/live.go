@@ -113,7 +113,7 @@ func (h *hub) ask(ctx context.Context, read source) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	return Patiently(ctx, read)
+	return WithDeadline(ctx, read)
 }
 
 func (h *hub) tell(t *topic, now string) {

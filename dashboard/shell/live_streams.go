@@ -91,7 +91,7 @@ func (h *hub) watch(live func(context.Context, []string) (map[string]bool, error
 			return
 		}
 		ctx, cancel := context.WithTimeout(h.ended, readLimit)
-		going, err := Patiently(ctx, func(ctx context.Context) (map[string]bool, error) {
+		going, err := WithDeadline(ctx, func(ctx context.Context) (map[string]bool, error) {
 			return live(ctx, slices.Collect(maps.Keys(sessions)))
 		})
 		cancel()

@@ -24,19 +24,19 @@ type Fact[T any] struct {
 // Memory keeps the last known values of this process.
 type Memory struct {
 	mu     sync.Mutex
-	values map[remembering]remembered
+	values map[cacheKey]cachedValue
 }
 
-// remembering is what a value is remembered under. Parts of a name are typed
+// cacheKey is what a value is remembered under. Parts of a name are typed
 // by whoever asks, so two kinds of values never meet under one.
-type remembering struct {
+type cacheKey struct {
 	kind reflect.Type
 	name string
 }
 
-func keyOf[T any](name string) remembering { return remembering{reflect.TypeFor[T](), name} }
+func keyOf[T any](name string) cacheKey { return cacheKey{reflect.TypeFor[T](), name} }
 
-type remembered struct {
+type cachedValue struct {
 	value any
 	at    time.Time
 }
@@ -45,17 +45,17 @@ type remembered struct {
 // minute goes, or anything if nothing is.
 const maxRemembered = 1024
 
-func newMemory() *Memory { return &Memory{values: map[remembering]remembered{}} }
+func newMemory() *Memory { return &Memory{values: map[cacheKey]cachedValue{}} }
 
-// Recall reads a value, and falls back on the last one of the same name when
+// Cached reads a value, and falls back on the last one of the same name when
 // that fails or does not answer before ctx ends. Without a name the value is not
 // remembered, as one that nobody asks for a second time.
-func Recall[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
-	value, err := Patiently(ctx, read)
+func Cached[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
+	value, err := WithDeadline(ctx, read)
 	now, key := time.Now(), keyOf[T](name)
 	if err == nil {
 		if name != "" {
-			m.put(key, remembered{value, now})
+			m.put(key, cachedValue{value, now})
 		}
 		return Fact[T]{Value: value, At: now, Known: true, Fresh: true}
 	}
@@ -79,16 +79,16 @@ type Listed[T any] struct {
 	Next  string // cursor of the next page; empty: there is none
 }
 
-// RecallList is Recall of a page of a list.
-func RecallList[T any](ctx context.Context, m *Memory, name string, read func(context.Context) ([]T, string, error)) Fact[Listed[T]] {
-	return Recall(ctx, m, name, func(ctx context.Context) (l Listed[T], err error) {
+// CachedList is Cached of a page of a list.
+func CachedList[T any](ctx context.Context, m *Memory, name string, read func(context.Context) ([]T, string, error)) Fact[Listed[T]] {
+	return Cached(ctx, m, name, func(ctx context.Context) (l Listed[T], err error) {
 		l.Found, l.Next, err = read(ctx)
 		return l, err
 	})
 }
 
-// Patiently runs read until ctx ends, even if read does not heed it.
-func Patiently[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
+// WithDeadline runs read until ctx ends, even if read does not heed it.
+func WithDeadline[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error
@@ -120,14 +120,14 @@ func (m *Memory) Len() int {
 	return len(m.values)
 }
 
-func (m *Memory) get(key remembering) (remembered, bool) {
+func (m *Memory) get(key cacheKey) (cachedValue, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.values[key]
 	return r, ok
 }
 
-func (m *Memory) put(key remembering, r remembered) {
+func (m *Memory) put(key cacheKey, r cachedValue) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.values) >= maxRemembered {

@@ -16,7 +16,7 @@ func TestWhatCannotBeReadIsWhatWasLastKnownAndNeverZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, broken := newMemory(), errors.New("gone")
 		read := func(n int, err error) Fact[int] {
-			return Recall(t.Context(), m, "n", func(context.Context) (int, error) { return n, err })
+			return Cached(t.Context(), m, "n", func(context.Context) (int, error) { return n, err })
 		}
 		if f := read(0, broken); f.Known || f.Fresh || !errors.Is(f.Err, broken) {
 			t.Errorf("before any: %+v", f)
@@ -44,11 +44,11 @@ func TestAReadThatDoesNotEndHoldsNoPage(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		began := time.Now()
-		f := Recall(ctx, newMemory(), "deaf", func(context.Context) (int, error) { <-release; return 1, nil })
+		f := Cached(ctx, newMemory(), "deaf", func(context.Context) (int, error) { <-release; return 1, nil })
 		if f.Known || f.Err == nil || time.Since(began) != PanelLimit {
 			t.Errorf("%+v after %v", f, time.Since(began))
 		}
-		if f := Recall(t.Context(), newMemory(), "panics", func(context.Context) (int, error) { panic("boom") }); f.Err == nil {
+		if f := Cached(t.Context(), newMemory(), "panics", func(context.Context) (int, error) { panic("boom") }); f.Err == nil {
 			t.Error("a panic passes for a value")
 		}
 	})
@@ -56,11 +56,11 @@ func TestAReadThatDoesNotEndHoldsNoPage(t *testing.T) {
 
 func TestTwoKindsOfValuesNeverMeetUnderOneName(t *testing.T) {
 	m := newMemory()
-	Recall(t.Context(), m, "n", func(context.Context) (string, error) { return "seven", nil })
-	if f := Recall(t.Context(), m, "n", func(context.Context) (int, error) { return 0, errors.New("gone") }); f.Known {
+	Cached(t.Context(), m, "n", func(context.Context) (string, error) { return "seven", nil })
+	if f := Cached(t.Context(), m, "n", func(context.Context) (int, error) { return 0, errors.New("gone") }); f.Known {
 		t.Errorf("a word is remembered as the number %d", f.Value)
 	}
-	if f := Recall(t.Context(), m, "n", func(context.Context) (string, error) { return "", errors.New("gone") }); f.Value != "seven" {
+	if f := Cached(t.Context(), m, "n", func(context.Context) (string, error) { return "", errors.New("gone") }); f.Value != "seven" {
 		t.Errorf("the word is %q", f.Value)
 	}
 	forget[string](m, "n")
@@ -82,7 +82,7 @@ func TestAPanicOfOneReadReachesWhoAsked(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	m := newMemory()
 	for i := range 3 * maxRemembered {
-		m.put(remembering{name: strconv.Itoa(i)}, remembered{i, time.Now()})
+		m.put(cacheKey{name: strconv.Itoa(i)}, cachedValue{i, time.Now()})
 	}
 	if len(m.values) > maxRemembered {
 		t.Errorf("%d values", len(m.values))

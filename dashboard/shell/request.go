@@ -121,7 +121,7 @@ func (s *Surface) identify(ctx context.Context, r *http.Request, q *Request, may
 	if q.sessionKey == "" || strings.HasPrefix(r.URL.Path, s.Base+"/static/") {
 		return nil
 	}
-	who := Recall(ctx, s.Memory, q.sessionKey, func(ctx context.Context) (identity, error) {
+	who := Cached(ctx, s.Memory, q.sessionKey, func(ctx context.Context) (identity, error) {
 		session, person, found, err := s.Accounts.Session(ctx, q.sessionHash, q.Now)
 		return identity{session, person, found}, err
 	})
