@@ -20,7 +20,7 @@ func TestTheRecipeOfTheReadmeVerifiesEveryBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe := regexp.MustCompile("(?s)\\*\\*By RSA\\.\\*\\*.*?```sh\n(.*?)```").FindSubmatch(readme)
+	recipe := regexp.MustCompile("(?s)\\*\\*With RSA\\.\\*\\*.*?```sh\n(.*?)```").FindSubmatch(readme)
 	if recipe == nil {
 		t.Fatal("README.md has no recipe")
 	}
