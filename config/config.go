@@ -38,9 +38,9 @@ const (
 // Config is the whole configuration of a process, as Load validated it.
 type Config struct {
 	Listen         string `env:"LISTEN" key:"listen" envDefault:"127.0.0.1:8080" want:"host:port" about:"address of the public listener"`
-	InternalListen string `env:"INTERNAL_LISTEN" key:"internalListen" envDefault:"127.0.0.1:8081" want:"host:port, another than the public listener's" about:"address of the internal listener: internal API, operators' pages, metrics, health"`
+	InternalListen string `env:"INTERNAL_LISTEN" key:"internalListen" envDefault:"127.0.0.1:8081" want:"host:port, different from the public listener's" about:"address of the internal listener: internal API, operators' pages, metrics, health"`
 
-	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" key:"trustedProxies" want:"a list of networks such as 10.0.0.0/8,fd00::/8" about:"networks of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded are believed; empty: nobody's"`
+	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" key:"trustedProxies" want:"a list of networks such as 10.0.0.0/8,fd00::/8" about:"networks of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded are trusted; empty: none's"`
 
 	DataDir     string `env:"DATA_DIR" key:"dataDir" envDefault:"./data" want:"a directory" about:"directory of the embedded stores and of generated secrets"`
 	DatabaseURL string `env:"DATABASE_URL" key:"databaseUrl" secret:"url" want:"empty or a postgres:// URL" about:"PostgreSQL; empty: SQLite in the data directory"`
@@ -55,21 +55,21 @@ type Config struct {
 	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"8 to 200 characters without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
 
 	AllowCIDRs  []netip.Prefix  `env:"DELIVERY_ALLOW_CIDRS" key:"delivery.allowCidrs" want:"a list of networks such as 127.0.0.0/8,fd00::/8" about:"networks that deliveries may reach although they are not public, with http, any port and literal addresses"`
-	Retry       []time.Duration `env:"DELIVERY_RETRY" key:"delivery.retry" envDefault:"0s,5s,30s,2m,5m,15m,30m,1h,2h,4h,8h,12h,24h,24h" want:"1 to 50 waits such as 0s,5s,2m, each at most 720h, only the first may be 0s" about:"waits before each attempt, spread by 20 % both ways"`
+	Retry       []time.Duration `env:"DELIVERY_RETRY" key:"delivery.retry" envDefault:"0s,5s,30s,2m,5m,15m,30m,1h,2h,4h,8h,12h,24h,24h" want:"1 to 50 waits such as 0s,5s,2m, each at most 720h, only the first may be 0s" about:"waits before each attempt, jittered by 20 % either way"`
 	Timeout     time.Duration   `env:"DELIVERY_TIMEOUT" key:"delivery.timeout" envDefault:"15s" want:"a duration from 3s to 30s" about:"limit of a whole attempt"`
-	Concurrency int             `env:"WORKER_CONCURRENCY" key:"worker.concurrency" envDefault:"500" want:"a whole number from 1 to 10000" about:"attempts that a worker process makes at once"`
+	Concurrency int             `env:"WORKER_CONCURRENCY" key:"worker.concurrency" envDefault:"500" want:"a whole number from 1 to 10000" about:"attempts a worker process makes at once"`
 	Retention   time.Duration   `env:"RETENTION" key:"retention" envDefault:"720h" want:"a duration above 0 such as 720h" about:"how long events and deliveries are kept"`
 
-	OrderExpiry   time.Duration `env:"ORDER_EXPIRY" key:"orders.expiry" envDefault:"15m" want:"a duration from 1s to 24h" about:"after which time an order that nobody began to pay fails"`
+	OrderExpiry   time.Duration `env:"ORDER_EXPIRY" key:"orders.expiry" envDefault:"15m" want:"a duration from 1s to 24h" about:"after which an order fails unless its payout has begun"`
 	QuoteValidity time.Duration `env:"QUOTE_VALIDITY" key:"orders.quoteValidity" envDefault:"1m" want:"a duration from 1s to 1h" about:"how long an order gets the price of its quote"`
 	RateAge       time.Duration `env:"RATE_MAX_AGE" key:"orders.rateMaxAge" envDefault:"5m" want:"a duration from 1s to 24h" about:"how old a rate may be and still give a price"`
 
-	PerSecond              int `env:"LIMIT_PER_SECOND" key:"limits.perSecond" envDefault:"20" want:"a whole number from 1 to 100000" about:"requests a second of a partner without a limit of its own"`
-	Burst                  int `env:"LIMIT_BURST" key:"limits.burst" envDefault:"100" want:"a whole number from 1 to 100000" about:"requests at once of a partner without a limit of its own"`
-	CreatePerSecond        int `env:"LIMIT_CREATE_PER_SECOND" key:"limits.createPerSecond" envDefault:"5" want:"a whole number from 1 to 100000" about:"creates a second of a partner without a limit of its own"`
-	CreateBurst            int `env:"LIMIT_CREATE_BURST" key:"limits.createBurst" envDefault:"60" want:"a whole number from 1 to 100000" about:"creates at once of a partner without a limit of its own"`
+	PerSecond              int `env:"LIMIT_PER_SECOND" key:"limits.perSecond" envDefault:"20" want:"a whole number from 1 to 100000" about:"requests a second for a partner without a limit of its own"`
+	Burst                  int `env:"LIMIT_BURST" key:"limits.burst" envDefault:"100" want:"a whole number from 1 to 100000" about:"requests at once for a partner without a limit of its own"`
+	CreatePerSecond        int `env:"LIMIT_CREATE_PER_SECOND" key:"limits.createPerSecond" envDefault:"5" want:"a whole number from 1 to 100000" about:"creates a second for a partner without a limit of its own"`
+	CreateBurst            int `env:"LIMIT_CREATE_BURST" key:"limits.createBurst" envDefault:"60" want:"a whole number from 1 to 100000" about:"creates at once for a partner without a limit of its own"`
 	EmailPerMinute         int `env:"LIMIT_EMAIL_PER_MINUTE" key:"limits.emailPerMinute" envDefault:"10" want:"a whole number from 1 to 100000" about:"tokens a minute for an e-mail, and as many tries of a code"`
-	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute of a partnerCode from one address, after which more of them get 429"`
+	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute for a partnerCode from one address, after which further ones get 429"`
 
 	SMTPURL         string `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
 	MetricsPartners string `env:"METRICS_PARTNERS" key:"metrics.partners" envDefault:"all" want:"all, none, or a list of partner codes" about:"partners that have a label of their own in the metrics, 1000 at most; the others are _other"`

@@ -192,7 +192,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"listen", "", "LEDGERHOOK_LISTEN=8080", `LEDGERHOOK_LISTEN (listen): must be host:port, not "8080"`},
 		{"named port", "", "LEDGERHOOK_LISTEN=localhost:http", "must be host:port"},
 		{"port range", "", "LEDGERHOOK_LISTEN=localhost:65536", "must be host:port"},
-		{"one listener for both", "internalListen: 127.0.0.1:8080", "", "INTERNAL_LISTEN (internalListen): must be host:port, another than"},
+		{"one listener for both", "internalListen: 127.0.0.1:8080", "", "INTERNAL_LISTEN (internalListen): must be host:port, different from"},
 		{"database", "", "LEDGERHOOK_DATABASE_URL=mysql://x", "must be empty or a postgres:// URL"},
 		{"redis", "", "LEDGERHOOK_REDIS_URL=localhost:6379", "must be empty or a redis://"},
 		{"roles", "", "LEDGERHOOK_ROLES=api,wrker", `LEDGERHOOK_ROLES (roles): must be a list of api, worker, dashboard, not "api,wrker"`},
