@@ -126,7 +126,7 @@ func (l *lines) incoming(depth int, fields []webhook.Field) {
 	}
 	l.add(depth, "type: object")
 	if len(aliased) > 0 {
-		l.add(depth, "description: %q", "Two names of one field each, of which one is enough, both must agree and both are sent: "+strings.Join(aliased, ", ")+".")
+		l.add(depth, "description: %q", "Each pair names one field: one name is enough, both must agree if given, and both are sent: "+strings.Join(aliased, ", ")+".")
 	}
 	l.add(depth, "required: [%s]", strings.Join(required, ", "))
 	if len(either) > 0 {
@@ -177,7 +177,7 @@ func notificationSchemas() string {
 		l.add(3, "tags: [notifications]")
 		l.add(3, "operationId: on%s", component(e))
 		l.add(3, "summary: %q", strings.TrimSuffix(e.Title, "."))
-		about := fmt.Sprintf("An ordered endpoint keeps the order of one `%s`.", e.SubjectField)
+		about := fmt.Sprintf("An ordered endpoint gets the events of one `%s` in order.", e.SubjectField)
 		if e.SignatureBeside {
 			about = "The signature stands beside `data`. " + about
 		}
