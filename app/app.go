@@ -5,6 +5,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -89,6 +90,7 @@ type App struct {
 
 	public, internal net.Listener // public is nil without a role that partners use
 	internalServer   *http.Server
+	certificates     map[string]*shownCertificate // of the listeners that speak TLS themselves, by name
 
 	cleanups cleanups
 	stopping atomic.Bool
@@ -102,9 +104,9 @@ type App struct {
 // anything comes first: a wrong setting, a port that is taken, a store that
 // cannot be reached.
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
-	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), first: o.FirstLogin, failed: make(chan struct{}), health: &web.Health{}}
+	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), first: o.FirstLogin, failed: make(chan struct{}), health: &web.Health{}, certificates: map[string]*shownCertificate{}}
 	for _, step := range []func(context.Context) error{
-		a.checkSettings, a.openListeners, a.startMetrics, a.openTracing, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
+		a.checkSettings, a.openListeners, a.startMetrics, a.renewCertificates, a.openTracing, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))
@@ -161,7 +163,7 @@ func (a *App) PublicURL() string {
 }
 
 // InternalURL is where this process answers the company's own systems.
-func (a *App) InternalURL() string { return config.ListenerURL(a.internal.Addr()).String() }
+func (a *App) InternalURL() string { return a.config.Internal(a.internal.Addr()).String() }
 
 // openQueue opens the queue and hands over to it what the ledger admits.
 func (a *App) openQueue(ctx context.Context) error {
@@ -244,16 +246,21 @@ func databaseOptions(cfg config.Config, log *slog.Logger) database.Options {
 // openListeners takes the ports: the internal one, and the public one for
 // roles that partners use.
 func (a *App) openListeners(context.Context) (err error) {
-	if a.internal, err = a.listen("LEDGERHOOK_INTERNAL_LISTEN", a.config.InternalListen); err != nil {
+	if a.internal, err = a.listen("internal", "LEDGERHOOK_INTERNAL_LISTEN", a.config.InternalListen, InternalCertificate); err != nil {
 		return err
 	}
 	if a.config.Roles.API || a.config.Roles.Dashboard {
-		a.public, err = a.listen("LEDGERHOOK_LISTEN", a.config.Listen)
+		a.public, err = a.listen("public", "LEDGERHOOK_LISTEN", a.config.Listen, PublicCertificate)
 	}
 	return err
 }
 
-func (a *App) listen(setting, address string) (net.Listener, error) {
+// listen takes a port, to speak TLS there if the settings name a certificate.
+func (a *App) listen(name, setting, address string, load func(config.Config) (*web.Certificate, error)) (net.Listener, error) {
+	certificate, err := load(a.config)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%w; set another %s", err, setting)
@@ -264,7 +271,11 @@ func (a *App) listen(setting, address string) (net.Listener, error) {
 		}
 		return nil // its server has closed it
 	})
-	return listener, nil
+	if certificate == nil {
+		return listener, nil
+	}
+	a.certificates[name] = &shownCertificate{Certificate: certificate}
+	return tls.NewListener(listener, certificate.ServerConfig()), nil
 }
 
 // outliveWorker makes the internal listener close after the worker has

@@ -20,6 +20,7 @@ import (
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
+	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
@@ -38,6 +39,7 @@ const maxSkew = time.Second
 // is written, and needs no running server; it may run beside one.
 func Diagnose(ctx context.Context, cfg config.Config) []Check {
 	d := &diagnosis{cfg: cfg}
+	d.certificates()
 	d.ledger(ctx)
 	d.queue(ctx)
 	d.mail(ctx)
@@ -54,6 +56,27 @@ func (d *diagnosis) add(name string, err error, detail string) {
 		detail = err.Error()
 	}
 	d.checks = append(d.checks, Check{Name: name, OK: err == nil, Detail: detail})
+}
+
+// certificates looks at what listeners show that speak TLS themselves.
+func (d *diagnosis) certificates() {
+	look := func(name, host string, load func(config.Config) (*web.Certificate, error)) {
+		c, err := load(d.cfg)
+		if c == nil && err == nil {
+			return
+		}
+		detail := ""
+		if err == nil {
+			err, detail = c.Check(host), "valid until "+c.Leaf().NotAfter.UTC().Format(time.DateOnly)
+		}
+		d.add(name, err, detail)
+	}
+	host := ""
+	if d.cfg.PublicURL != nil {
+		host = d.cfg.PublicURL.Hostname()
+	}
+	look("public certificate", host, PublicCertificate)
+	look("internal certificate", "", InternalCertificate)
 }
 
 func (d *diagnosis) ledger(ctx context.Context) {

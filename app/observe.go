@@ -69,8 +69,11 @@ func (a *App) Alive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // which knows no proxy
-	res, err := client.Do(req)
+	transport := &http.Transport{DisableKeepAlives: true} // which knows no proxy
+	if c := a.certificates["internal"]; c != nil {
+		transport.TLSClientConfig = c.ClientConfig()
+	}
+	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return fmt.Errorf("ask the process for its health: %w", err)
 	}

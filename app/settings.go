@@ -9,8 +9,8 @@ import (
 )
 
 // CheckSettings checks what config leaves to those who use it: the first
-// operator's password and the address of the mail server. The error names the
-// setting and not its value.
+// operator's password, the address of the mail server and the certificates of
+// the listeners. The error names the setting and not its value.
 func CheckSettings(cfg config.Config) error {
 	if cfg.AdminPassword != "" && cfg.Roles.Dashboard {
 		if err := partners.CheckNewPassword(firstUsername, cfg.AdminPassword); err != nil {
@@ -19,6 +19,14 @@ func CheckSettings(cfg config.Config) error {
 	}
 	if cfg.SMTPURL != "" {
 		if _, err := partners.NewSMTP(cfg.SMTPURL); err != nil {
+			return err
+		}
+	}
+	if _, err := InternalCertificate(cfg); err != nil {
+		return err
+	}
+	if cfg.Roles.API || cfg.Roles.Dashboard {
+		if _, err := PublicCertificate(cfg); err != nil {
 			return err
 		}
 	}

@@ -65,6 +65,12 @@ func (c Config) checkTogether(bad map[string]string) {
 	const required = "is required with a postgres:// database"
 	rule("MASTER_KEY", !postgres || c.MasterKey != nil, required)
 	rule("TOKEN", !postgres || c.Token != "", required)
+	const together = "is required with "
+	rule("TLS_CERT", c.TLSKey == "" || c.TLSCert != "", together+Prefix+"TLS_KEY")
+	rule("TLS_KEY", c.TLSCert == "" || c.TLSKey != "", together+Prefix+"TLS_CERT")
+	rule("INTERNAL_TLS_CERT", c.InternalTLSKey == "" || c.InternalTLSCert != "", together+Prefix+"INTERNAL_TLS_KEY")
+	rule("INTERNAL_TLS_KEY", c.InternalTLSCert == "" || c.InternalTLSKey != "", together+Prefix+"INTERNAL_TLS_CERT")
+	rule("PUBLIC_URL", c.TLSCert == "" || c.PublicURL == nil || c.PublicURL.Scheme == "https", "must be https://, since LEDGERHOOK_TLS_CERT is set")
 	length := scheduleLength(c.Retry)
 	rule("RETENTION", bad[Prefix+"DELIVERY_RETRY"] != "" || c.Retention > length,
 		"must be longer than LEDGERHOOK_DELIVERY_RETRY takes, "+length.String()+": what is still tried would be deleted")

@@ -40,6 +40,11 @@ type Config struct {
 	Listen         string `env:"LISTEN" key:"listen" envDefault:"127.0.0.1:8080" want:"host:port" about:"address of the public listener"`
 	InternalListen string `env:"INTERNAL_LISTEN" key:"internalListen" envDefault:"127.0.0.1:8081" want:"host:port, different from the public listener's" about:"address of the internal listener: internal API, operators' pages, metrics, health"`
 
+	TLSCert         string `env:"TLS_CERT" key:"tls.cert" want:"the path of a PEM file" about:"certificate chain with which the public listener speaks TLS itself, read again when it changes; empty: it speaks plain HTTP"`
+	TLSKey          string `env:"TLS_KEY" key:"tls.key" want:"the path of a PEM file" about:"private key of LEDGERHOOK_TLS_CERT"`
+	InternalTLSCert string `env:"INTERNAL_TLS_CERT" key:"internalTls.cert" want:"the path of a PEM file" about:"the same for the internal listener"`
+	InternalTLSKey  string `env:"INTERNAL_TLS_KEY" key:"internalTls.key" want:"the path of a PEM file" about:"private key of LEDGERHOOK_INTERNAL_TLS_CERT"`
+
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" key:"trustedProxies" want:"a list of networks such as 10.0.0.0/8,fd00::/8" about:"networks of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and Forwarded are trusted; empty: none's"`
 
 	DataDir     string `env:"DATA_DIR" key:"dataDir" envDefault:"./data" want:"a directory" about:"directory of the embedded stores and of generated secrets"`
@@ -101,17 +106,26 @@ func (c Config) Public(listener net.Addr) *url.URL {
 		u := *c.PublicURL
 		return &u
 	}
-	return ListenerURL(listener)
+	return listenerURL(listener, c.TLSCert != "")
 }
 
-// ListenerURL leads to a listener from its own machine: http and the address
-// it got, with localhost for every address.
-func ListenerURL(listener net.Addr) *url.URL {
+// Internal is how the internal listener is reached from its own machine.
+func (c Config) Internal(listener net.Addr) *url.URL {
+	return listenerURL(listener, c.InternalTLSCert != "")
+}
+
+// listenerURL leads to a listener from its own machine: the address it got,
+// with localhost for every address.
+func listenerURL(listener net.Addr, secure bool) *url.URL {
 	host, port, _ := net.SplitHostPort(listener.String())
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}
 }
 
 // Load reads the YAML file at path ("": none) and environ ("NAME=value", the

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"log"
 	"log/slog"
 	"regexp"
@@ -12,12 +13,18 @@ import (
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?`)
 
 // StandardLog is a logger for those libraries that know the standard one only.
-// Each of its lines is a warning of log, without what stands in quotes.
+// Each of its lines is a warning of log, without what stands in quotes; a
+// handshake that a client broke off, which any scanner of ports does, is a
+// detail.
 func StandardLog(to *slog.Logger) *log.Logger { return log.New(standardLog{to}, "", 0) }
 
 type standardLog struct{ log *slog.Logger }
 
 func (w standardLog) Write(line []byte) (int, error) {
-	w.log.Warn("a library says: " + quoted.ReplaceAllString(strings.TrimSpace(string(line)), `"…"`))
+	say := w.log.Warn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error ")) {
+		say = w.log.Debug
+	}
+	say("a library says: " + quoted.ReplaceAllString(strings.TrimSpace(string(line)), `"…"`))
 	return len(line), nil
 }

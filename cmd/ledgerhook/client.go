@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,6 +131,9 @@ func (a *client) unreachable(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // without the method and URL, which say nothing to the caller
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return fmt.Errorf("%s shows a certificate of an authority that this machine does not know: set SSL_CERT_FILE to the authority's certificate, a PEM file", a.base)
 	}
 	return fmt.Errorf("reach %s: %w", a.base, err)
 }

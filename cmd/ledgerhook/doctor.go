@@ -68,9 +68,17 @@ health check of a container, and exits 0 or 1.`,
 // health asks the internal listener: at LEDGERHOOK_URL if that is set, else
 // where the settings put it on this machine.
 func (c *cli) health(ctx context.Context, cfg config.Config) error {
-	base := strings.TrimRight(c.env("LEDGERHOOK_URL"), "/")
+	base, client := strings.TrimRight(c.env("LEDGERHOOK_URL"), "/"), &http.Client{}
 	if base == "" {
+		certificate, err := app.InternalCertificate(cfg)
+		if err != nil {
+			return err
+		}
 		base = "http://" + loopback(cfg.InternalListen)
+		if certificate != nil {
+			base = "https://" + loopback(cfg.InternalListen)
+			client.Transport = &http.Transport{TLSClientConfig: certificate.ClientConfig()}
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -78,7 +86,7 @@ func (c *cli) health(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", base, err)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return &exitError{exitFailed, fmt.Errorf("not healthy: %w", err)}
 	}

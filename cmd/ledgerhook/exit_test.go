@@ -1,12 +1,20 @@
 package main
 
 import (
+	"crypto/tls"
+	"io"
+	"ledgerhook/web"
+	"ledgerhook/web/webtest"
+	"log"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestEveryRefusalHasItsExitCodeAndOneLine(t *testing.T) {
@@ -81,6 +89,36 @@ func TestTheTokenIsFoundWhereAServerKeepsIt(t *testing.T) {
 	}
 	runProgram(t, []string{"LEDGERHOOK_URL=" + s.URL}, "", "partner", "list").has(t, exitNotAllowed, "no token: set LEDGERHOOK_TOKEN")
 	runProgram(t, []string{"LEDGERHOOK_TOKEN_FILE=none"}, "", "partner", "list").has(t, exitNotAllowed, "read the token")
+}
+
+func TestAnUnknownAuthorityIsNamedWithItsRemedy(t *testing.T) {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	run(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + s.URL}, "", "partner", "list").
+		has(t, exitFailed, s.URL+" shows a certificate of an authority that this machine does not know: set SSL_CERT_FILE")
+}
+
+// The health check of a container needs no authority: it reads the files that
+// the listener shows.
+func TestDoctorAsksAListenerThatSpeaksTLS(t *testing.T) {
+	dir := t.TempDir()
+	chain, key := filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem")
+	webtest.Certificate(t, chain, key, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	certificate, err := web.LoadCertificate(chain, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Listener = tls.NewListener(s.Listener, certificate.ServerConfig())
+	s.Start()
+	defer s.Close()
+	settings := []string{"LEDGERHOOK_DATA_DIR=" + dir, "LEDGERHOOK_INTERNAL_LISTEN=" + s.Listener.Addr().String(),
+		"LEDGERHOOK_INTERNAL_TLS_CERT=" + chain, "LEDGERHOOK_INTERNAL_TLS_KEY=" + key}
+	runProgram(t, settings, "", "doctor", "--health").has(t, exitOK, "healthy")
+	webtest.Certificate(t, chain, key, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	runProgram(t, settings, "", "doctor", "--health").has(t, exitFailed, "the certificate shown is another than the file's")
 }
 
 func TestNoServerSaysHowToStartOne(t *testing.T) {
