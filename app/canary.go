@@ -56,7 +56,7 @@ func (a *App) startCanary(workerID string) error {
 		sender: sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.PrefixFrom(at.Addr(), at.Addr().BitLen())}),
 			UserAgent: "Ledgerhook/" + a.version, Timeout: canaryTimeout}),
 		up: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_canary_up",
-			Help: "Whether this worker's newest notification to a receiver of its own arrived and verified: 1 or 0."}),
+			Help: "Whether this worker's newest notification to its own receiver arrived and verified: 1 or 0."}),
 		roundTrip: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_canary_round_trip_seconds",
 			Help: "How long the newest notification to our own receiver took, from composing it to its answer."}),
 	}

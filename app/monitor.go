@@ -20,7 +20,7 @@ const (
 // endpoints are.
 func (a *App) startMonitor() {
 	drift := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_invariant_drift",
-		Help: "Deliveries created less those delivered, exhausted, cancelled and unfinished: such as the ledger has lost count of. Anything but 0 is a fault."})
+		Help: "Deliveries created minus those delivered, exhausted, cancelled and unfinished: those that the ledger has lost count of. Anything but 0 is a fault."})
 	a.registry.MustRegister(drift)
 	var found atomic.Int64
 	a.health.AddWarning("invariant", func(context.Context) error {
@@ -97,10 +97,10 @@ func (a *App) rollupLag() (measure func(context.Context) error) {
 // returns what looks at it.
 func (a *App) upkeep() (look func(context.Context) error) {
 	oldest := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_ledger_oldest_transaction_seconds",
-		Help: "For how long PostgreSQL's oldest transaction has been open: vacuum may not take rows that were replaced since. " +
+		Help: "For how long PostgreSQL's oldest transaction has been open: vacuum may not remove rows that were replaced since. " +
 			"Transactions of other users count only if Ledgerhook's may read all statistics (pg_monitor). 0 on SQLite."})
 	dead := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_ledger_dead_rows_ratio",
-		Help: "Which share of the rows of a table that every delivery changes are dead; 0 if they are fewer than 1,000. Absent on SQLite."}, []string{"table"})
+		Help: "The share of dead rows in a table that every delivery changes; 0 if there are fewer than 1,000. Absent on SQLite."}, []string{"table"})
 	a.registry.MustRegister(oldest, dead)
 	return func(ctx context.Context) error {
 		u, err := a.db.Upkeep(ctx)

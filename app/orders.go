@@ -27,7 +27,7 @@ func newOrderMetrics(reg prometheus.Registerer) *orderMetrics {
 		orders: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_orders",
 			Help: "Orders by status."}, []string{"status"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_order_transitions_total",
-			Help: "Status changes of orders that this process made; one that is made comes from none."}, []string{"from", "to"}),
+			Help: "Status changes of orders that this process made; a new order comes from none."}, []string{"from", "to"}),
 	}
 	m.rateAge = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_rate_age_seconds",
 		Help: "How old the rate of a cryptocurrency is; one that is too old gives no quote. Absent without a rate."}, []string{"crypto"})

@@ -181,7 +181,7 @@ func (a *App) retain(ctx context.Context) error {
 // newRetentionMetric registers when the retention last ended well.
 func newRetentionMetric(reg prometheus.Registerer) prometheus.Gauge {
 	last := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ledgerhook_retention_last_success_timestamp_seconds",
-		Help: "When this worker's hourly run of the retention last ended well, in seconds since 1970; before its first one, when the process began."})
+		Help: "When this worker's hourly retention run last succeeded, in seconds since 1970; before the first one, when the process started."})
 	reg.MustRegister(last)
 	last.SetToCurrentTime()
 	return last

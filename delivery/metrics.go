@@ -70,7 +70,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		enqueueFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_queue_enqueue_failures_total",
 			Help: "Tickets that could not be handed to the queue; the reconciler does it later."}),
 		blocked: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ssrf_blocked_total",
-			Help: "Attempts whose address may not be dialled: address, port or plain."}, []string{"reason"}),
+			Help: "Attempts refused because their address may not be dialled: address, port or plain."}, []string{"reason"}),
 		certificate: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_endpoint_tls_not_after_timestamp_seconds",
 			Help: "When the certificate that the partner's receiver showed last ends, in seconds since 1970."}, []string{"partner"}),
 		partners: partnerLabels{seen: map[string]bool{}},

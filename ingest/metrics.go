@@ -28,16 +28,16 @@ const unknownSource = "unknown"
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_ingest_requests_total",
-			Help: "Events that were posted, by their type and what became of them: accepted, duplicate, refused or failed."}, []string{"source", "result"}),
+			Help: "Events posted, by type and result: accepted, duplicate, refused or failed."}, []string{"source", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_ingest_request_duration_seconds",
 			Help: "From a posted event to its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}, []string{"source"}),
 		lastAccepted: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_ingest_last_accepted_timestamp_seconds",
 			Help: "When the last event of a type was accepted, in seconds since 1970."}, []string{"source"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_deliveries_created_total",
-			Help: "Deliveries that this process made: first, test, manual (one that had ended is sent again) or replay."}, []string{"webhook_type", "trigger"}),
+			Help: "Deliveries that this process made: first, test, manual (a finished one is sent again) or replay."}, []string{"webhook_type", "trigger"}),
 		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_audit_write_failures_total",
-			Help: "Entries about an export, the mailbox or a sign-in that could not be written into the audit log; what they tell of was refused."}),
+			Help: "Entries about an export, the mailbox or a sign-in that could not be written to the audit log; the act itself was refused."}),
 		refusalsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "ledgerhook_ingest_refusals_dropped_total",
 			Help: "Refused and repeated events that pages do not list: too many at once, or no ledger to keep them."}),
 	}

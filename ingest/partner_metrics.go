@@ -55,7 +55,7 @@ func NewPartnerMetrics(reg prometheus.Registerer) *PartnerMetrics {
 			Help: "From a partner's request to its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}, []string{"operation"}),
 		quotes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_quotes_total",
-			Help: "Quotes that were asked for, by what was answered: ok or the error's key."}, []string{"result"}),
+			Help: "Quotes requested, by answer: ok or the error's key."}, []string{"result"}),
 	}
 	reg.MustRegister(m.requests, m.duration, m.quotes)
 	for _, op := range signer.Operations {

@@ -23,7 +23,7 @@ func NewMetrics(reg prometheus.Registerer, d *delivery.Metrics) *Metrics {
 	m := &Metrics{
 		delivery: d,
 		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_reconciler_repaired_total",
-			Help: "Deliveries that were brought back on their way: worker_dead, queue_emptied or ticket_lost."}, []string{"reason"}),
+			Help: "Recovered deliveries: worker_dead, queue_emptied or ticket_lost."}, []string{"reason"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_queue_oldest_due_age_seconds",
 			Help: "For how long the longest queued delivery has waited for a worker. The process that leads has it."}, []string{"queue"}),
 		replayed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_replay_deliveries_total",
