@@ -139,7 +139,7 @@ func NewTest(e webhook.Endpoint, t webhook.Type, keyID string, now time.Time) (N
 		return NewEvent{}, err
 	}
 	if t == "" {
-		t = append(slices.Clone(e.Types), webhook.CreateCard)[0]
+		t = append(slices.Clone(e.Types), webhook.Types[0])[0]
 	}
 	described, ok := webhook.Describe(t)
 	if !ok {

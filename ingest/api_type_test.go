@@ -23,7 +23,7 @@ func TestATypeThatIsAddedToTheCatalogueIsTakenAndSent(t *testing.T) {
 	}
 	a, about := one(t), webhooktest.CardBlocked // which holds each answer against the document
 	a.partner(t, "acme")
-	a.endpoint(t, "acme", map[string]any{"webhookTypes": []string{string(about.Type)}})
+	endpoint := a.endpoint(t, "acme", map[string]any{"webhookTypes": []string{string(about.Type)}})
 	post := func(data string) map[string]any {
 		return map[string]any{"partnerCode": "acme", "webhookType": about.Type, "data": json.RawMessage(data)}
 	}
@@ -40,6 +40,26 @@ func TestATypeThatIsAddedToTheCatalogueIsTakenAndSent(t *testing.T) {
 	}
 	a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, `"status":"Blocked"`, `"status":"Lost"`, 1)), "/data/status", "Asked, Blocked, NotBlocked")
 	a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, `"note":"lost"`, `"note":"stolen"`, 1)), "/data/blockNote", "must equal /data/note")
+	for wrong, says := range map[string][2]string{
+		`"until":"2023-11-14T22:20:00Z"`:     {"/data/until", "with milliseconds"},
+		`"until":"2023-13-14T22:20:00.000Z"`: {"/data/until", "a time in UTC"},
+		`"until":"2023-11-14T22:20:00,000Z"`: {"/data/until", "a time in UTC"},
+		`"until":1700000000`:                 {"/data/until", "must be a text"},
+	} {
+		a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, `"until":"2023-11-14T22:20:00.000Z"`, wrong, 1)), says[0], says[1])
+	}
+	const place = `"place":{"city":"HANOI","country":"VN"}`
+	a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, place, `"place":[]`, 1)), "/data/place", "must be an object")
+	a.want(t, 400, "POST", "/events", post(strings.Replace(about.Example, place, `"place":{"city":"HANOI","zip":"1"}`, 1)), "/data/place/country", "/data/place/zip")
+	sample := a.want(t, 202, "POST", "/endpoints/"+endpoint+"/test", nil)
+	var e eventView
+	a.want(t, 200, "GET", "/events/"+sample.text(t, "eventId"), nil).json(t, &e)
+	if !e.Test || e.WebhookType != string(about.Type) || !strings.Contains(e.Body, about.Example) {
+		t.Errorf("a test of it is %+v", e)
+	}
+	if err := signer.VerifyNotification(keys()[0].Public(), []byte(e.Body)); err != nil {
+		t.Errorf("a test of it: %v", err)
+	}
 	a.want(t, 200, "GET", "/events?webhookType="+string(about.Type), nil, "block_01")
 	a.want(t, 400, "GET", "/events?webhookType=Card.Lost", nil, string(about.Type))
 }

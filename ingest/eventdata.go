@@ -183,6 +183,8 @@ func (r *dataReader) value(at string, raw json.RawMessage, f webhook.Field) any 
 	switch f.Kind {
 	case webhook.FieldList:
 		return r.list(at, raw, f.Members)
+	case webhook.FieldObject:
+		return r.object(at, raw, f.Members)
 	case webhook.FieldNumber:
 		value, detail = readNumber(raw)
 	case webhook.FieldSeconds:

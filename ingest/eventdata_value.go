@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -69,10 +70,20 @@ func readText(raw json.RawMessage, f webhook.Field) (text, detail string) {
 		detail = fmt.Sprintf("must be an id of 1 to %d characters without control characters", webhook.MaxFieldID)
 	case f.Kind == webhook.FieldCardNumber && holdsCardNumber(text):
 		detail = "must be masked: never 12 digits in a row, with or without blanks or dashes between them"
+	case f.Kind == webhook.FieldTime && !isTime(text):
+		detail = "must be a time in UTC with milliseconds, like " + timeForm
 	case length > webhook.MaxFieldText:
 		detail = fmt.Sprintf("must be at most %d characters long", webhook.MaxFieldText)
 	}
 	return text, detail
+}
+
+// timeForm is how a FieldTime is written, and an example of one.
+const timeForm = "2006-01-02T15:04:05.000Z"
+
+func isTime(text string) bool {
+	t, err := time.Parse(timeForm, text)
+	return err == nil && t.Format(timeForm) == text
 }
 
 // unquote reads a JSON string. ok is false for a half surrogate, which has no

@@ -139,11 +139,15 @@ func (l *lines) incoming(depth int, fields []webhook.Field) {
 	l.add(depth, "properties:")
 	for _, f := range fields {
 		for _, name := range f.Names() {
-			if f.Kind != webhook.FieldList {
+			if len(f.Members) == 0 {
 				l.add(depth+1, "%s: {%s}", name, incomingKind(f))
 				continue
 			}
 			l.add(depth+1, "%s:", name)
+			if f.Kind == webhook.FieldObject {
+				l.incoming(depth+2, f.Members)
+				continue
+			}
 			l.add(depth+2, "type: array")
 			l.add(depth+2, "nullable: true")
 			l.add(depth+2, "items:")
@@ -160,6 +164,8 @@ func incomingKind(f webhook.Field) string {
 		return "type: string, enum: [" + strings.Join(f.Values, ", ") + "]"
 	case webhook.FieldCardNumber:
 		return fmt.Sprintf(`type: string, maxLength: %d, description: "Masked: never 12 digits in a row, with or without blanks or dashes between them."`, webhook.MaxFieldText)
+	case webhook.FieldTime:
+		return "type: string, format: date-time"
 	case webhook.FieldNumber:
 		return `$ref: "#/components/schemas/Number"`
 	case webhook.FieldSeconds:
@@ -224,12 +230,17 @@ func (l *lines) sent(depth int, fields []webhook.Field) {
 			says += "; may be empty"
 		}
 		for _, name := range f.Names() {
-			if f.Kind != webhook.FieldList {
+			if len(f.Members) == 0 {
 				l.add(depth+1, "%s: {%s, description: %q}", name, sentKind(f), says+".")
 				says = "The same as `" + f.Name + "`"
 				continue
 			}
 			l.add(depth+1, "%s:", name)
+			if f.Kind == webhook.FieldObject {
+				l.sent(depth+2, f.Members)
+				l.add(depth+2, "description: %q", says+".")
+				continue
+			}
 			l.add(depth+2, "type: array")
 			l.add(depth+2, "description: %q", says+".")
 			l.add(depth+2, "items:")
@@ -244,6 +255,8 @@ func sentKind(f webhook.Field) string {
 		return fmt.Sprintf("type: string, minLength: 1, maxLength: %d", webhook.MaxFieldID)
 	case webhook.FieldChoice:
 		return "type: string, enum: [" + strings.Join(f.Values, ", ") + "]"
+	case webhook.FieldTime:
+		return "type: string, format: date-time"
 	case webhook.FieldNumber:
 		return "type: number"
 	case webhook.FieldSeconds:

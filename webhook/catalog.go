@@ -69,8 +69,8 @@ const (
 )
 
 // Field is one member of an event's data. Every field is always sent to
-// partners. An incoming event may leave out one that is not required: it is
-// then sent as an empty text or an empty list.
+// partners. An incoming event may leave out one that is not required, as
+// an object always is: it is then sent as an empty text or an empty list.
 type Field struct {
 	Name     string
 	Alias    string // a second name: both are read and must agree, both are sent

@@ -80,6 +80,9 @@ func checkFields(t *testing.T, at string, fields []Field) {
 		if holds := f.Kind == FieldObject || f.Kind == FieldList; holds != (len(f.Members) > 0) {
 			t.Errorf("%s: %d members for kind %s", at, len(f.Members), f.Kind)
 		}
+		if f.Kind == FieldObject && !f.Required {
+			t.Errorf("%s: an object that may be left out has no empty form", at)
+		}
 		checkFields(t, at, f.Members)
 	}
 }

@@ -31,13 +31,16 @@ func readTold(body []byte) told {
 	return told{n.Kind, text(entry.IDField), text("status")}
 }
 
-// shortType fits the names of types into fifteen columns.
+// shortType fits the name of a type, which is ASCII, into fifteen columns.
 func shortType(kind webhook.Type) string {
 	switch kind {
 	case webhook.ProfileUpdated:
 		return "Profile.Updated"
 	case webhook.CashoutOrderUpdated:
 		return "Order.Updated"
+	}
+	if len(kind) > 15 {
+		return string(kind[:14]) + "…"
 	}
 	return string(kind)
 }
