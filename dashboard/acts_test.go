@@ -134,7 +134,7 @@ func TestOfEqualFormsSentAtOnceOneActs(t *testing.T) {
 					switch to := resp.Header.Get("Location"); {
 					case strings.HasSuffix(to, "?done=start"), strings.HasSuffix(to, "?done=move"):
 						acted.Add(1)
-					case strings.HasSuffix(to, "?done=again"), strings.Contains(body, "is being worked on"):
+					case strings.HasSuffix(to, "?done=again"), strings.Contains(body, "is being processed"):
 						again.Add(1)
 					default:
 						t.Errorf("%s: %d %s", path, resp.StatusCode, to)

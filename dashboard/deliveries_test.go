@@ -120,7 +120,7 @@ func TestAPartnerSeesAndMovesItsOwnDeliveriesOnly(t *testing.T) {
 	if resp, _ := ask(t, own, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 303 {
 		t.Errorf("cancel: %d", resp.StatusCode)
 	}
-	if resp, body := ask(t, own, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 409 || !strings.Contains(body, "has ended already") {
+	if resp, body := ask(t, own, "POST", base+"/"+id+"/cancel", nil); resp.StatusCode != 409 || !strings.Contains(body, "has already ended") {
 		t.Errorf("cancel again: %d", resp.StatusCode)
 	}
 	resp, _ := ask(t, own, "POST", base+"/"+id+"/retry", nil)

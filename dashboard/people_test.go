@@ -382,7 +382,7 @@ func TestACodeIsAskedForAfterThePassword(t *testing.T) {
 		secret, _ := partners.ParseTOTPSecret(key[1])
 		code := secret.Code(time.Now())
 		b.want(400, "POST", "/ops/account/totp", form("sealed", page.hidden("sealed"), "code", "000000", "current", goodPassword), "not what the app shows", key[1])
-		b.want(400, "POST", "/ops/account/totp", form("sealed", page.hidden("sealed"), "code", code, "current", "wrong"), "That is not your password now.")
+		b.want(400, "POST", "/ops/account/totp", form("sealed", page.hidden("sealed"), "code", code, "current", "wrong"), "That is not your current password.")
 		b.want(400, "POST", "/ops/account/totp", form("sealed", "AAAA", "code", code, "current", goodPassword))
 		done := b.want(200, "POST", "/ops/account/totp", form("sealed", page.hidden("sealed"), "code", code, "current", goodPassword), "Your recovery codes")
 		recovery := regexp.MustCompile(`<code>([a-z2-7]{4}(?:-[a-z2-7]{4}){3})</code>`).FindAllStringSubmatch(done.text, -1)
@@ -425,7 +425,7 @@ func TestChangingThePassword(t *testing.T) {
 		change := func(current, password, again string) url.Values {
 			return form("current", current, "password", password, "again", again)
 		}
-		b.want(400, "POST", "/portal/account/password", change("wrong", "another horse", "another horse"), "That is not your password now.")
+		b.want(400, "POST", "/portal/account/password", change("wrong", "another horse", "another horse"), "That is not your current password.")
 		b.want(400, "POST", "/portal/account/password", change(goodPassword, "short", "short"), "8 to 200 characters")
 		b.want(400, "POST", "/portal/account/password", change(goodPassword, "another horse", "another house"), "The two passwords differ.")
 		b.want(303, "POST", "/portal/account/password", change(goodPassword, "another horse", "another horse"))
@@ -462,8 +462,8 @@ func TestInvitingAndAccepting(t *testing.T) {
 		ops.want(400, "POST", "/ops/admin/invite", form("form", "x", "role", "developer"))
 		made := ops.want(200, "POST", "/ops/admin/invite", invite, "https://pay.example.com/portal/invite/")
 		token := linkPattern.FindStringSubmatch(made.text)[2]
-		ops.want(409, "POST", "/ops/admin/invite", invite, "This was done already")
-		ops.want(410, "GET", "/ops/invite/"+token, nil, "does not work any more")
+		ops.want(409, "POST", "/ops/admin/invite", invite, "This has already been done")
+		ops.want(410, "GET", "/ops/invite/"+token, nil, "no longer works")
 
 		portal.want(200, "GET", "/portal/invite/"+token, nil, "portal of acme as administrator", "Eve &lt;b&gt;")
 		accept := form("username", "eve", "name", "Eve", "password", "eve's own words", "again", "eve's own words")
@@ -472,7 +472,7 @@ func TestInvitingAndAccepting(t *testing.T) {
 		portal.want(303, "POST", "/portal/invite/"+token, accept)
 		portal.want(200, "GET", "/portal/people", nil, "Eve")
 		other := h.browse(t, h.portal)
-		other.want(410, "GET", "/portal/invite/"+token, nil, "does not work any more")
+		other.want(410, "GET", "/portal/invite/"+token, nil, "no longer works")
 		other.want(410, "POST", "/portal/invite/"+token, accept)
 		other.want(410, "GET", "/portal/invite/nothing", nil)
 
@@ -525,7 +525,7 @@ func TestALinkOfSomebodyDisabledIsRefused(t *testing.T) {
 		choose := form("password", "bob's new words", "again", "bob's new words")
 		before := link()
 		ops.want(303, "POST", "/ops/admin/"+bob.ID+"/disable", form())
-		b.want(410, "POST", before, choose, "This link does not work any more")
+		b.want(410, "POST", before, choose, "This link no longer works")
 		after := link()
 		b.want(409, "POST", after, choose, "Choose a new password", "This account is disabled. Ask your administrator.")
 		ops.want(303, "POST", "/ops/admin/"+bob.ID+"/enable", form())
@@ -685,8 +685,8 @@ func TestAnInvitationThatHasExpiredIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := h.browse(t, h.portal)
-		b.want(410, "GET", "/portal/invite/"+token, nil, "This link does not work any more", "Ask whoever sent it for a new one")
-		b.want(410, "POST", "/portal/invite/"+token, form("username", "eve", "name", "Eve", "password", "eve's own words", "again", "eve's own words"), "This link does not work any more")
+		b.want(410, "GET", "/portal/invite/"+token, nil, "This link no longer works", "Ask the sender for a new one")
+		b.want(410, "POST", "/portal/invite/"+token, form("username", "eve", "name", "Eve", "password", "eve's own words", "again", "eve's own words"), "This link no longer works")
 	})
 }
 

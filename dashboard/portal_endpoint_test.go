@@ -163,7 +163,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 		if again := resp.Header.Get("Location"); again != strings.Replace(place, "created", "again", 1) || s.onlyEndpoint(t, "acme").ID != e.ID {
 			t.Errorf("the same form again: %d %s", resp.StatusCode, again)
 		}
-		if _, body := ask(t, c, "GET", base+strings.Replace(place, "created", "again", 1), nil); !strings.Contains(body, "This was done already") {
+		if _, body := ask(t, c, "GET", base+strings.Replace(place, "created", "again", 1), nil); !strings.Contains(body, "This has already been done") {
 			t.Error("it is not told that it was done already")
 		}
 		for _, page := range []string{"/portal/endpoints", "/portal/endpoints/" + e.ID, "/portal/endpoints/" + e.ID + "/edit", place} {
@@ -379,7 +379,7 @@ func TestAPartnerPausesResumesAndRemovesAnEndpoint(t *testing.T) {
 		if _, err := s.Ledger.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending")); err != nil {
 			t.Fatal(err)
 		}
-		if _, body := ask(t, c, "GET", path+"?done=pause", nil); !strings.Contains(body, "What comes for it is held.") || !strings.Contains(body, "This endpoint is paused") {
+		if _, body := ask(t, c, "GET", path+"?done=pause", nil); !strings.Contains(body, "Its deliveries are held.") || !strings.Contains(body, "This endpoint is paused") {
 			t.Errorf("%s", body)
 		}
 		if _, body := ask(t, c, "GET", path+"/remove", nil); !strings.Contains(body, "cancelled: 1 just now") || !strings.Contains(body, "your only endpoint") {

@@ -49,12 +49,12 @@ func TestTheFirstPageLeadsToAFirstNotification(t *testing.T) {
 			t.Error("a viewer is led to a form that is not for him")
 		}
 		endpoint := h.Endpoint(t, "acme", 8)
-		dora.want(200, "GET", "/portal", nil, "2 of 5 steps done", `href="/portal/endpoints/`+endpoint.ID+`"`, "Every endpoint takes what it gets")
+		dora.want(200, "GET", "/portal", nil, "2 of 5 steps done", `href="/portal/endpoints/`+endpoint.ID+`"`, "Every endpoint accepts its notifications")
 		event := ledgertest.NewEvent("acme", "topup_1", "Rejected").Event
 		h.send(t, event, 401)
 		dora.want(200, "GET", "/portal", nil, "3 of 5 steps done", "1 of 1 endpoints fail", "answers 401: does the receiver", "topup_1", "exhausted")
 		h.send(t, ledgertest.NewEvent("acme", "topup_2", "Completed").Event, 200)
-		page := dora.want(200, "GET", "/portal", nil, "Every endpoint takes what it gets", "50 %", "Attempts by outcome, last 24 hours")
+		page := dora.want(200, "GET", "/portal", nil, "Every endpoint accepts its notifications", "50 %", "Attempts by outcome, last 24 hours")
 		if strings.Contains(page.text, "steps done") {
 			t.Error("the steps are still there")
 		}
@@ -100,13 +100,13 @@ func TestTheFirstPageOfThePortalShowsDashesAndNoZero(t *testing.T) {
 	h.send(t, ledgertest.NewEvent("acme", "topup_1", "Completed").Event, 200)
 	eve := h.browse(t, h.portal)
 	eve.signIn("/portal", "eve")
-	eve.want(200, "GET", "/portal", nil, "Every endpoint takes what it gets")
+	eve.want(200, "GET", "/portal", nil, "Every endpoint accepts its notifications")
 	for _, table := range []string{"rollups", "windows"} {
 		if _, err := h.Raw.ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO "+table+"_away"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page := eve.want(200, "GET", "/portal", nil, "not known just now", "Last known", "How your endpoints are is not known just now.")
+	page := eve.want(200, "GET", "/portal", nil, "not known just now", "Last known", "The state of your endpoints is not known just now.")
 	if figureOn(page.text, "Delivered") != "" || !strings.Contains(page.text, `<span class="unknown">–</span>`) {
 		t.Errorf("delivered is %q", figureOn(page.text, "Delivered"))
 	}

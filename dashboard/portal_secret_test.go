@@ -55,7 +55,7 @@ func TestASecretIsMadeShownOnceActivatedAndTheOldOneRevoked(t *testing.T) {
 		create := newForm(t, c, base+"/portal/secrets")
 		resp, body := ask(t, c, "POST", base+"/portal/secrets", create)
 		value := secretValue.FindString(strings.ReplaceAll(body, "&#43;", "+"))
-		if resp.StatusCode != 201 || value == "" || !strings.Contains(body, "shown this once") || resp.Header.Get("Cache-Control") != "no-store" {
+		if resp.StatusCode != 201 || value == "" || !strings.Contains(body, "only this once") || resp.Header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %s", resp.StatusCode, body)
 		}
 		want("active pending")

@@ -127,13 +127,13 @@ func TestAKeptNotificationIsJudged(t *testing.T) {
 			name, request, headers string
 			says                   []string
 		}{
-			{"a whole request", raw(header, body), "", []string{"It is genuine: the gateway sent it", "byte for byte what was sent", h.secret.ID + ", which is active now", gatewayKey().ID()}},
+			{"a whole request", raw(header, body), "", []string{"It is genuine: the gateway sent it", "exactly the one sent, byte for byte", h.secret.ID + ", which is active now", gatewayKey().ID()}},
 			{"body and headers apart", body, lines.String(), []string{"It is genuine: the gateway sent it"}},
 			{"a line end after it", body + "\n", lines.String(), []string{"It is genuine", "Right without the line end that follows the body here."}},
-			{"the body alone", body, "", []string{"Paste the headers, too", "The header webhook-id is missing.", "nothing to compare it with"}},
-			{"printed again", raw(header, strings.ReplaceAll(body, ",", ",\n  ")), "", []string{"Its data is genuine, but", "white space was put between", "something parsed and printed it again"}},
-			{"a changed amount", raw(header, strings.Replace(body, "100.5", "900.5", 1)), "", []string{"It does not verify", "The key is right, but data is not what was signed", "The differences stand below", "data.amount", "900.5"}},
-			{"another form of a number", raw(header, strings.Replace(body, "100.5", "100.50", 1)), "", []string{"the number 100.5 stands here as 100.50"}},
+			{"the body alone", body, "", []string{"Paste the headers, too", "The header webhook-id is missing.", "cannot be compared"}},
+			{"printed again", raw(header, strings.ReplaceAll(body, ",", ",\n  ")), "", []string{"Its data is genuine, but", "white space was added between", "something parsed and re-encoded it"}},
+			{"a changed amount", raw(header, strings.Replace(body, "100.5", "900.5", 1)), "", []string{"It does not verify", "The key is right, but data is not what was signed", "The differences are below", "data.amount", "900.5"}},
+			{"another form of a number", raw(header, strings.Replace(body, "100.5", "100.50", 1)), "", []string{"the number 100.5 is written as 100.50"}},
 			{"another id", raw(another, body), "", []string{"Its data is genuine, but", "You have no notification with this webhook-id"}},
 			{"an old one", raw(late, body), "", []string{"must refuse it", "Another secret signed, or the body"}},
 			{"script", raw(header, `{"data":{"<script>alert(1)</script>":1}}`), "", []string{"It does not verify", "&lt;script&gt;"}},
@@ -155,7 +155,7 @@ func TestAKeptNotificationIsJudged(t *testing.T) {
 		eve.t = t
 		for name, test := range map[string]struct{ request, headers, says string }{
 			"nothing": {"", "", "Paste a notification first"}, "prose": {"hello", "", "neither a JSON body"}, "a cut request": {raw(header, body)[:600], "", "it was cut"},
-			"bytes": {"{\x00\x01", "", "bytes that are no text"}, "no utf-8": {"{\xff\xfe", "", "bytes that are no text"}, "a header without a name": {body, "webhook-id", "headers cannot be read"},
+			"bytes": {"{\x00\x01", "", "bytes that are not text"}, "no utf-8": {"{\xff\xfe", "", "bytes that are not text"}, "a header without a name": {body, "webhook-id", "headers cannot be read"},
 			"too much": {strings.Repeat("x", 256<<10+1), "", "more than a notification can hold"}, "chunks": {strings.Replace(raw(header, body), "Content-Length", "Transfer-Encoding", 1), "", "in chunks"},
 		} {
 			a := eve.want(400, "POST", "/portal/verify", form("request", test.request, "headers", test.headers), test.says)
@@ -212,7 +212,7 @@ func TestACheckKnowsTheAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	header.Del(signer.HeaderSignature)
-	eve.want(200, "POST", "/portal/verify", form("request", raw(header, string(body))), "It is genuine", "not sent", "Your account is set to notifications without it.")
+	eve.want(200, "POST", "/portal/verify", form("request", raw(header, string(body))), "It is genuine", "not sent", "notifications do not include it.")
 	key := eve.want(200, "GET", "/portal/gateway.pub.pem", nil)
 	if key.text != string(signer.PublicPEM(gatewayKey().Public())) {
 		t.Errorf("the key is %q", key.text)
@@ -244,7 +244,7 @@ func TestARequestIsExplainedBeforeItIsSent(t *testing.T) {
 		{"access-token", `{"partnerCode":"acme"}`, 400, []string{"userEmail is required"}},
 		{"access-token", `[]`, 400, []string{"must be a JSON object"}},
 		{"anything", `{}`, 400, []string{"Choose one of the operations."}},
-		{"verify", "\x00", 400, []string{"bytes that are no text"}},
+		{"verify", "\x00", 400, []string{"bytes that are not text"}},
 	} {
 		a := eve.want(test.status, "POST", "/portal/verify/request", form("operation", test.operation, "body", test.body))
 		for _, text := range test.says {

@@ -67,7 +67,7 @@ func TestWhoHasNotSignedInIsLedToTheSignIn(t *testing.T) {
 func TestAMissingRightIsSaidInASentence(t *testing.T) {
 	s := newStage(t)
 	resp, body := ask(t, s.SignIn(t, "", partners.RoleViewer), "GET", s.ops.URL+"/ops/mailbox", nil)
-	if resp.StatusCode != 403 || !strings.Contains(body, "your role reads") {
+	if resp.StatusCode != 403 || !strings.Contains(body, "your role can only read") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -81,7 +81,7 @@ func TestErrorsArePagesInPlainWordsWithTheRequestsID(t *testing.T) {
 		says         string
 	}{
 		{"GET", "/ops/nothing", 404, "There is no such page"},
-		{"DELETE", "/ops/system", 405, "does not take that kind of request"},
+		{"DELETE", "/ops/system", 405, "does not accept that kind of request"},
 		{"GET", "/ops/static/nothing", 404, "There is no such page"},
 	} {
 		resp, body := ask(t, c, tt.method, s.ops.URL+tt.path, nil)

@@ -43,8 +43,8 @@ func adviceText(text string) string {
 }
 
 var (
-	adviceRedirect     = adviceText("answers a redirect to %s; redirects are not followed: register that URL")
-	adviceNowhere      = adviceText("answers %s, a redirect, and redirects are not followed: register the URL that answers itself")
+	adviceRedirect     = adviceText("redirects to %s; redirects are not followed: register that URL")
+	adviceNowhere      = adviceText("answers %s, a redirect, and redirects are not followed: register the final URL")
 	adviceTimeout      = adviceText("does not answer in time: answer first, work afterwards")
 	adviceTLS          = adviceText("the TLS connection fails: %s")
 	adviceNoAck        = adviceText("the answer's body does not acknowledge, which this endpoint's ackMode asks for: %s")

@@ -40,7 +40,7 @@ type Replay struct {
 // before it.
 type ReplayProgress struct {
 	Open      int // not admitted yet
-	Skipped   int // delivered meanwhile, still under way, or past sending
+	Skipped   int // delivered in the meantime, still under way, or cannot be sent any more
 	Waiting   int // admitted, no attempt has ended yet
 	Delivered int
 	Failing   int // at least one attempt failed, more follow

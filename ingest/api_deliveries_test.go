@@ -178,7 +178,7 @@ func TestOnlyWhatIsNotBeingSentCanBeCancelled(t *testing.T) {
 		job := a.claim(t)[0]
 		a.want(t, 409, "POST", "/deliveries/"+sending[0]+"/cancel", nil, "being sent")
 		a.want(t, 200, "POST", "/deliveries/"+waiting[0]+"/cancel", nil, `"state":"cancelled"`, "operator", `"waitingFor":null`)
-		a.want(t, 409, "POST", "/deliveries/"+waiting[0]+"/cancel", nil, "ended already")
+		a.want(t, 409, "POST", "/deliveries/"+waiting[0]+"/cancel", nil, "already ended")
 		a.record(t, job, delivered200, delivered)
 		a.want(t, 409, "POST", "/deliveries/"+sending[0]+"/cancel", nil, "delivered")
 		a.CheckWindows(t)

@@ -132,7 +132,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 			return webhook.Conflict("the delivery is being sent just now: wait for the attempt to end")
 		}
 		if d.State.Final() {
-			return webhook.Conflict("the delivery has ended already: it is " + string(d.State))
+			return webhook.Conflict("the delivery has already ended: it is " + string(d.State))
 		}
 		w, err := b.window(d.EndpointID)
 		if err != nil {
@@ -144,7 +144,7 @@ func (l *Ledger) CancelDelivery(ctx context.Context, id, reason string, by ...pa
 			finished_at = $2, generation = generation + 1 WHERE id = $3 AND generation = $4 AND state = $5
 			RETURNING lane, subject`, reason, database.Micros(b.now), id, d.Generation, string(d.State)).Scan(&lane, &orderingKey)
 		if errors.Is(err, sql.ErrNoRows) {
-			return webhook.Conflict("the delivery moved on meanwhile: try again")
+			return webhook.Conflict("the delivery has changed in the meantime: try again")
 		}
 		if err != nil {
 			return fmt.Errorf("cancel delivery %s: %w", id, err)

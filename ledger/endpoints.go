@@ -59,7 +59,7 @@ func (l *Ledger) createEndpoint(ctx context.Context, e webhook.Endpoint, change 
 			return err
 		}
 		if n >= partners.MaxEndpoints {
-			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, which is the most: remove one first", n))
+			return webhook.Conflict(fmt.Sprintf("the partner has %d endpoints, the maximum: remove one first", n))
 		}
 		created, takesOver = e, place != ""
 		created.ID = cmp.Or(place, webhook.NewID(webhook.EndpointPrefix))

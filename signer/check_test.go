@@ -51,10 +51,10 @@ func TestWhatHappenedToANotificationIsTold(t *testing.T) {
 	}{
 		{"as it came", body, "right", "right"},
 		{"a line end after it", body + "\r\n", "right", "right without the line end"},
-		{"printed with white space", spread, "right", "white space was put between"},
-		{"printed by another program", strings.Replace(body, "1.5", "1.50", 1), "right", "the number 1.5 stands here as 1.50"},
+		{"printed with white space", spread, "right", "white space was added between"},
+		{"printed by another program", strings.Replace(body, "1.5", "1.50", 1), "right", "the number 1.5 is written as 1.50"},
 		{"in another order", moved, "right", "another order"},
-		{"escaped", strings.Replace(body, "é", `\u00e9`, 1), "right", "escaped in another way"},
+		{"escaped", strings.Replace(body, "é", `\u00e9`, 1), "right", "escaped differently"},
 		{"a changed amount", strings.Replace(body, "1.5", "9.5", 1), "the key is right, but data is not", "another secret signed, or the body"},
 		{"trimmed text", strings.Replace(body, "<b>", "", 1), "the key is right, but data is not", "another secret signed, or the body"},
 		{"cut", body[:len(body)-9], "not strict JSON", "another secret signed, or the body"},

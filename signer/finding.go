@@ -40,7 +40,7 @@ func findingText(text string) string {
 // What is found in requests of partner operations.
 var (
 	foundLineEnd      = findingText("a line end was signed after the text")
-	foundBlank        = findingText("a blank was signed after the text")
+	foundBlank        = findingText("a space was signed after the text")
 	foundBar          = findingText("a bar was signed after the text")
 	foundNoSecret     = findingText("secretKey was left out at the end")
 	foundOtherValue   = findingText("%s was signed as %q, not as %q")
@@ -67,9 +67,9 @@ var (
 	foundNoSeconds   = findingText("%s must be seconds since 1970 in plain digits")
 	foundNoToken     = findingText("webhook-signature holds no token that begins with v1,")
 	foundAddedEnd    = findingText("right without the line end that follows the body here")
-	foundAddedBlanks = findingText("the body was written again: white space was put between its parts. Verify the bytes as they came, before anything parses them")
-	foundOtherNumber = findingText("the body was written again: the number %s stands here as %s. Verify the bytes as they came, before anything parses them")
-	foundOtherOrder  = findingText("the body was written again: its members stand in another order. Verify the bytes as they came, before anything parses them")
-	foundOtherEscape = findingText("the body was written again: characters are escaped in another way. Verify the bytes as they came, before anything parses them")
+	foundAddedBlanks = findingText("the body was re-encoded: white space was added between its parts. Verify the bytes as they arrived, before anything parses them")
+	foundOtherNumber = findingText("the body was re-encoded: the number %s is written as %s. Verify the bytes as they arrived, before anything parses them")
+	foundOtherOrder  = findingText("the body was re-encoded: its members are in another order. Verify the bytes as they arrived, before anything parses them")
+	foundOtherEscape = findingText("the body was re-encoded: characters are escaped differently. Verify the bytes as they arrived, before anything parses them")
 	foundNoMatch     = findingText("another secret signed, or the body, webhook-id or webhook-timestamp is not what was sent")
 )

@@ -73,14 +73,14 @@ func TestTheStepsOfTheFirstPageAreWalked(t *testing.T) {
 			t.Errorf("the test event came as %+v", got)
 		}
 		b.visit("/portal")
-		b.sees("4 of 5 steps done", "It comes by itself when something happens.")
+		b.sees("4 of 5 steps done", "Notifications arrive when something happens.")
 		b.fits("with four steps done")
 
 		postEvents(g, code, 1)
 		g.Await(code, patience)
 		got := <-came
 		b.reloads("1\nGiven up") // delivered
-		b.sees("The last 24 hours", "Every endpoint takes what it gets.", "Nothing needs attention")
+		b.sees("The last 24 hours", "Every endpoint accepts its notifications.", "Nothing needs attention")
 		if strings.Contains(b.text(), "steps done") {
 			t.Errorf("the steps are still there:\n%s", b.where())
 		}
@@ -90,7 +90,7 @@ func TestTheStepsOfTheFirstPageAreWalked(t *testing.T) {
 		b.visit("/portal/verify")
 		b.fill("request", captured(got, got.Body))
 		b.press("Check it")
-		b.sees("It is genuine: the gateway sent it, and it is here as it was sent.", "The body is byte for byte what was sent.")
+		b.sees("It is genuine: the gateway sent it, and it is unchanged.", "The body is exactly the one sent, byte for byte.")
 		b.readable("what is genuine")
 		b.fits("what is genuine")
 
@@ -100,7 +100,7 @@ func TestTheStepsOfTheFirstPageAreWalked(t *testing.T) {
 		}
 		b.fill("request", captured(got, changed))
 		b.press("Check it")
-		b.sees("It does not verify.", "The key is right, but data is not what was signed", "The body is not what was sent.", "data.createdAt")
+		b.sees("It does not verify.", "The key is right, but data is not what was signed", "The body is not the one sent.", "data.createdAt")
 		b.readable("what was changed")
 		b.fits("what was changed")
 	})

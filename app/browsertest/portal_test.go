@@ -84,7 +84,7 @@ func TestASecretIsRotatedInThePortal(t *testing.T) {
 		if status := b.goes(click(chromedp.Search(button("Create a secret")))); status != http.StatusCreated {
 			t.Fatalf("status %d", status)
 		}
-		b.sees("It is shown this once")
+		b.sees("It is shown only this once")
 		fresh := value[string](b, `document.querySelector(".made code").textContent`)
 		if !strings.HasPrefix(fresh, "whsec_") {
 			t.Fatalf("the page shows %q", fresh)
@@ -105,7 +105,7 @@ func TestASecretIsRotatedInThePortal(t *testing.T) {
 		takes("delivered", 3)
 		b.opens("Revoke…")
 		b.press("Revoke it now")
-		b.sees("The secret signs nothing more", "revoked the secret")
+		b.sees("The secret no longer signs", "revoked the secret")
 		takes("delivered", 4)
 		their.now.Store(knows(c.webhookSecret))
 		takes("exhausted", 1) // who has not learnt the new one refuses
@@ -192,7 +192,7 @@ func TestAPartnerIsOnboardedThroughThePortal(t *testing.T) {
 		if status := again.goes(chromedp.Navigate(g.Public + link)); status != http.StatusGone {
 			t.Errorf("the link is answered with %d", status)
 		}
-		again.sees("This link does not work any more")
+		again.sees("This link no longer works")
 	})
 }
 
@@ -209,7 +209,7 @@ func TestAFormIsHeardOnce(t *testing.T) {
 	form := url.Values{"form": {hidden(v.must(v.get(page)), "form")}, "type": {"TopupCard"}}
 	first := v.must(v.post(page+"/test", form))
 	again := v.must(v.post(page+"/test", form))
-	if strings.Contains(first, "done already") || !strings.Contains(again, "This was done already") {
+	if strings.Contains(first, "done already") || !strings.Contains(again, "This has already been done") {
 		t.Errorf("first: %.300s\nagain: %.300s", first, again)
 	}
 	g.Await("acme", patience)

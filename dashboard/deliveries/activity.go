@@ -50,7 +50,7 @@ func tellAct(t Say, a ActivityRow) string {
 var actWords = map[string]string{
 	"delivery.retry": locale.Text("%s retried it"), "delivery.cancel": locale.Text("%s cancelled it"),
 	"replay.start": locale.Text("%s started it"), "replay.pause": locale.Text("%s paused it"),
-	"replay.resume": locale.Text("%s let it go on"), "replay.cancel": locale.Text("%s cancelled it"),
+	"replay.resume": locale.Text("%s resumed it"), "replay.cancel": locale.Text("%s cancelled it"),
 }
 
 // CheckAfter checks the cursor of a page of the audit log; empty: the first.

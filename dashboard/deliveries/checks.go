@@ -57,7 +57,7 @@ func failedStep(a webhook.Attempt) int {
 // CheckSteps tells an attempt at a URL step by step.
 func CheckSteps(q *shell.Request, rawURL string, a webhook.Attempt) []CheckStep {
 	if a.ErrorClass == webhook.ErrorInternal {
-		return []CheckStep{{State: shell.Warn(locale.Text("not checked")), Name: q.T("Gateway"), Says: q.T("The gateway itself could not send it. Nothing can be said of the receiver."), Detail: a.ErrorDetail}}
+		return []CheckStep{{State: shell.Warn(locale.Text("not checked")), Name: q.T("Gateway"), Says: q.T("The gateway itself could not send it. This says nothing about the receiver."), Detail: a.ErrorDetail}}
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -98,9 +98,9 @@ func nameStep(q *shell.Request, u *url.URL, a webhook.Attempt) string {
 
 func connectionStep(q *shell.Request, a webhook.Attempt) string {
 	if a.Phases.Connect > 0 {
-		return q.T("The receiver takes connections; this one took %s.", locale.Duration(a.Phases.Connect))
+		return q.T("The receiver accepts connections; this one took %s.", locale.Duration(a.Phases.Connect))
 	}
-	return q.T("The receiver takes connections; one that was open was used again.")
+	return q.T("The receiver accepts connections; an open one was reused.")
 }
 
 // tlsStep fills in the step of an attempt that went on after it.

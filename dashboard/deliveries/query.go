@@ -101,7 +101,7 @@ func parseQuery(typed string, now time.Time) (q reports.DeliveryQuery, err error
 		case value == "":
 			return q, wrongQuery(locale.Text("%s: needs a value after the colon."), key)
 		case seen[key]:
-			return q, wrongQuery(locale.Text("%s: stands twice. Put several values behind one, with commas between."), key)
+			return q, wrongQuery(locale.Text("%s: is given twice. Give several values at once, separated by commas."), key)
 		}
 		seen[key] = true
 		if err := read(&q, value, now); err != nil {

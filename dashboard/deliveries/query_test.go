@@ -51,7 +51,7 @@ func TestASearchSaysWhatIsWrongWithIt(t *testing.T) {
 		"colour:red":                        "“colour” is not something to search by",
 		":x":                                "is not something to search by",
 		"partner:":                          "partner: needs a value",
-		"state:held state:any":              "state: stands twice",
+		"state:held state:any":              "state: is given twice",
 		"state:lost":                        "there is no “lost”. It takes: pending",
 		"state:held,":                       "there is no “”",
 		"type:Refund":                       "It takes: CreateCard",

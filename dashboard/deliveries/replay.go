@@ -45,7 +45,7 @@ func (v replayView) Can(move string) bool {
 
 var replayDone = map[string]string{
 	"start": locale.Text("The replay is started."), "pause": locale.Text("The replay is paused."),
-	"resume": locale.Text("The replay goes on."), "cancel": locale.Text("The replay is cancelled. What was queued already is still sent."),
+	"resume": locale.Text("The replay continues."), "cancel": locale.Text("The replay is cancelled. Deliveries already queued are still sent."),
 }
 
 func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
@@ -116,7 +116,7 @@ func replayParts(q *shell.Request, r delivery.Replay) []replayPart {
 		{chart.Part{Tone: "warn", Count: p.Failing}, q.T("Failing"), q.T("at least one attempt failed, more follow")},
 		{chart.Part{Tone: "bad", Count: p.Failed}, q.T("Given up"), q.T("ended without success")},
 		{chart.Part{Tone: "busy", Count: p.Waiting}, q.T("In the queue"), q.T("queued, and no attempt has ended yet")},
-		{chart.Part{Tone: "idle", Count: p.Skipped}, q.T("Skipped"), q.T("delivered meanwhile, still under way, or past sending")},
+		{chart.Part{Tone: "idle", Count: p.Skipped}, q.T("Skipped"), q.T("delivered in the meantime, still under way, or cannot be sent any more")},
 		{chart.Part{Tone: "open", Count: p.Open}, q.T("Not queued yet"), q.T("waits for its turn on the list")},
 	}
 }

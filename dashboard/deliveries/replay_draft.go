@@ -153,11 +153,11 @@ func replayWarnings(q *shell.Request, p delivery.ReplayPreview) (all []shell.Not
 		tone string
 		text string
 	}{
-		{w.Delivered, "warn", locale.Text("%s were delivered already: their receiver gets them twice, with the same webhook-id.")},
+		{w.Delivered, "warn", locale.Text("%s have already been delivered: their receiver gets them twice, with the same webhook-id.")},
 		{w.URLChanged, "info", locale.Text("%s ended before their endpoint's URL was changed: they go to the new one.")},
-		{w.SecretRotated, "info", locale.Text("%s ended before the signing secret was rotated: they are signed with the secrets of now.")},
+		{w.SecretRotated, "info", locale.Text("%s ended before the signing secret was rotated: they are signed with the current secrets.")},
 		{w.Retrying, "info", locale.Text("%s have another delivery under way: they are skipped.")},
-		{w.Removed, "info", locale.Text("%s were for an endpoint that is removed: they are skipped.")},
+		{w.Removed, "info", locale.Text("%s were for a removed endpoint: they are skipped.")},
 	} {
 		if each.n == 0 {
 			continue
@@ -231,7 +231,7 @@ func (s Pages) madeOf(ctx context.Context, q *shell.Request, form url.Values) (m
 	}
 	typed := strings.NewReplacer(",", "", " ", "", ".", "").Replace(form.Get("count"))
 	if preview.Count > typedAbove && typed != strconv.Itoa(preview.Count) {
-		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to show that you mean so many."), locale.Number(preview.Count))
+		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to confirm it."), locale.Number(preview.Count))
 	}
 	made, err = s.Ledger.StartReplay(ctx, q.Scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now}, q.Audit("replay.start"))

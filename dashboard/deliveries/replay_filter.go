@@ -92,7 +92,7 @@ func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f d
 		ended = ended || state.Final()
 	}
 	if len(search.States) > 0 && !ended {
-		return f, wrongQuery(locale.Text("Only what has ended can be replayed: delivered, exhausted or cancelled. What is still under way sends itself."))
+		return f, wrongQuery(locale.Text("Only finished deliveries can be replayed: delivered, exhausted or cancelled. Unfinished ones are still being sent."))
 	}
 	if f, ok := plainFilter(search); ok {
 		return f, nil

@@ -120,4 +120,4 @@ func (v *signedView) fill(ctx context.Context, s Pages, e webhook.Event, sent ht
 }
 
 // DoneBefore answers a form that comes a second time.
-var DoneBefore = locale.Text("This was done already: the form was sent before. Nothing was done twice.")
+var DoneBefore = locale.Text("This has already been done: the form was sent before. Nothing was done twice.")

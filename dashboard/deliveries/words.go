@@ -138,7 +138,7 @@ var (
 // empty for one that succeeded.
 func blameOf(a webhook.Attempt) blame {
 	if a.Outcome == webhook.OutcomeUnknown {
-		return blame{faultNobody, locale.Text("A worker was stopped in the middle of the attempt. It is sent again at once; the receiver may get it twice and tells by webhook-id.")}
+		return blame{faultNobody, locale.Text("A worker was stopped in the middle of the attempt. It is sent again at once; the receiver may get it twice and can tell by the webhook-id.")}
 	}
 	if a.Outcome != webhook.OutcomeFailed {
 		return blame{}
@@ -149,7 +149,7 @@ func blameOf(a webhook.Attempt) blame {
 	case 404, 405:
 		return blame{faultReceiver, locale.Text("The URL does not take notifications. Check its path, and that it answers POST.")}
 	case 410:
-		return blame{faultReceiver, locale.Text("It says that it is gone for good. A second time in a row disables the endpoint: register its successor.")}
+		return blame{faultReceiver, locale.Text("It says that it is gone for good. A second 410 in a row disables the endpoint: register its successor.")}
 	case 413:
 		return blame{faultReceiver, locale.Text("It refuses the size of the request. Raise the limit of its web server.")}
 	case 429:
@@ -165,15 +165,15 @@ func blameOf(a webhook.Attempt) blame {
 
 var blames = map[webhook.ErrorClass]blame{
 	webhook.ErrorDNS:      {faultReceiver, locale.Text("Its host name does not lead to an address. Check the name and its DNS records.")},
-	webhook.ErrorConnect:  {faultBetween, locale.Text("Nothing takes the connection. Check that the receiver listens on the port and that no firewall is between.")},
-	webhook.ErrorTLS:      {faultReceiver, locale.Text("TLS cannot be agreed on. Check the certificate: its names, its chain and when it ends.")},
+	webhook.ErrorConnect:  {faultBetween, locale.Text("The connection is not accepted. Check that the receiver listens on the port and that no firewall blocks it.")},
+	webhook.ErrorTLS:      {faultReceiver, locale.Text("The TLS handshake fails. Check the certificate: its names, its chain and its expiry.")},
 	webhook.ErrorTimeout:  {faultReceiver, locale.Text("It takes too long. Answer with 2xx first and work afterwards.")},
 	webhook.ErrorReset:    {faultBetween, locale.Text("The connection broke off before the answer was there. Check for restarts, crashes and proxies with short timeouts.")},
-	webhook.ErrorProtocol: {faultReceiver, locale.Text("What it answers is not HTTP. Check that the port is the one of the web server.")},
-	webhook.ErrorRedirect: {faultReceiver, locale.Text("Redirects are not followed. Register the URL that answers itself.")},
+	webhook.ErrorProtocol: {faultReceiver, locale.Text("Its answer is not HTTP. Check that the port is the web server's.")},
+	webhook.ErrorRedirect: {faultReceiver, locale.Text("Redirects are not followed. Register the final URL.")},
 	webhook.ErrorHTTP4xx:  {faultReceiver, locale.Text("It refuses the request. Its log says why; the answer is shown below.")},
 	webhook.ErrorHTTP5xx:  {faultReceiver, locale.Text("It fails while it works on the request. Its log says why; the answer is shown below.")},
 	webhook.ErrorBlocked:  {faultReceiver, locale.Text("Its host name leads to an address that is not public. Register a public one, or have the operators allow the network.")},
 	webhook.ErrorBadAck:   {faultReceiver, locale.Text("It answers 2xx with success: false, or without JSON. The endpoint's ackMode asks for an acknowledgement in the body.")},
-	webhook.ErrorInternal: {faultGateway, locale.Text("The gateway could not send. It is tried again by itself; the operators see it on the system page.")},
+	webhook.ErrorInternal: {faultGateway, locale.Text("The gateway could not send. It is retried automatically; the operators see it on the system page.")},
 }

@@ -123,7 +123,7 @@ func queueStage(e evidence) stageView {
 	return stageView{"Queue", "list", []shell.Figure{
 		shell.FigureOf("In flight", e.Situation, func(s reports.Situation) string { return locale.Number(s.InFlight) }).With("queued or sending", ""),
 		shell.FigureOf("Waiting, first try", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
-		since("Oldest that could go", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
+		since("Oldest ready to leave", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
 	}}
 }
 

@@ -43,9 +43,9 @@ type orderStop struct {
 var orderWay = []orders.Status{orders.StatusAwaitingPayment, orders.StatusPaymentCompleted, orders.StatusProcessingTokenTransfer, orders.StatusSuccess}
 
 var orderDone = map[string]string{
-	"move": "The order is moved, and its partner is told.", "payout": "The payout is marked as started. The order does not expire any more.",
-	"settle": "The conflict is settled. The history keeps it.",
-	"again":  "Already done: this form was sent before. Nothing was changed twice.", "same": "Nothing was changed: it was so already.",
+	"move": "The order is moved, and its partner is told.", "payout": "The payout is marked as started. The order no longer expires.",
+	"settle": "The conflict is settled and stays in the history.",
+	"again":  "Already done: this form was sent before. Nothing was changed twice.", "same": "Nothing was changed: it was already in that state.",
 }
 
 func (s pages) orderPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {

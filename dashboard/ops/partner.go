@@ -65,7 +65,7 @@ func lookBacksAt(name string) (all []lookBack, chosen lookBack) {
 }
 
 var partnerDone = map[string]string{
-	"pause": "The endpoint is paused. What comes for it waits.", "resume": "The endpoint is resumed. What waited goes out now.",
+	"pause": "The endpoint is paused. Its deliveries are held.", "resume": "The endpoint is resumed. Held deliveries go out now.",
 	"open-breaker": "The breaker is open until somebody closes it.", "close-breaker": "The breaker is closed.",
 	"disable": "The partner is disabled: its requests are refused and its deliveries are held.", "enable": "The partner is enabled.",
 }
@@ -207,13 +207,13 @@ func funnelSteps(code string, f shell.Fact[reports.Funnel]) []funnelStep {
 	}
 	steps := []funnelStep{
 		step("Accepted", "events taken with a 202", "busy", n.Accepted, 0, false, ""),
-		step("Matched", "deliveries made of them, one for each endpoint that takes the type", "busy", n.Matched, 0, false, ""),
+		step("Matched", "their deliveries, one for each endpoint that takes the type", "busy", n.Matched, 0, false, ""),
 		step("First try", "delivered by the first attempt", "good", n.FirstTry, n.Matched, true, webhook.Delivered),
 		step("After retry", "delivered by a later attempt", "good", n.AfterRetry, n.Matched, true, ""),
 		step("Waiting", "not attempted yet", "idle", n.Waiting, n.Matched, true, webhook.Pending),
-		step("Retrying", "failed so far, tried again by itself", "warn", n.Retrying, n.Matched, true, ""),
+		step("Retrying", "failed so far, retried automatically", "warn", n.Retrying, n.Matched, true, ""),
 		step("Exhausted", "given up after the last attempt", "bad", n.Exhausted, n.Matched, true, webhook.Exhausted),
-		step("Cancelled", "ended by somebody", "idle", n.Cancelled, n.Matched, true, webhook.Cancelled),
+		step("Cancelled", "cancelled by somebody", "idle", n.Cancelled, n.Matched, true, webhook.Cancelled),
 	}
 	if n.Filtered > 0 {
 		steps = append(steps[:1], append([]funnelStep{step("Filtered", "no endpoint takes the type", "idle", n.Filtered, n.Accepted, true, "")}, steps[1:]...)...)

@@ -30,9 +30,9 @@ var acts = map[string]string{
 	"partner.enable": "enabled the partner", "partner.rotate-key": "replaced the public key of", "endpoint.create": "added the endpoint",
 	"endpoint.change": "changed the endpoint", "endpoint.remove": "removed the endpoint", "endpoint.pause": "paused the endpoint",
 	"endpoint.resume": "resumed the endpoint", "endpoint.open-breaker": "opened the breaker of", "endpoint.close-breaker": "closed the breaker of",
-	"endpoint.disable": "disabled the endpoint", "endpoint.warn": "warned of the endpoint", "secret.create": "made a secret of",
+	"endpoint.disable": "disabled the endpoint", "endpoint.warn": "warned of the endpoint", "secret.create": "created a secret of",
 	"secret.activate": "activated a secret of", "secret.revoke": "revoked a secret of", "rate.set": "set the rate of",
-	"replay.start": "started the replay", "replay.pause": "paused the replay", "replay.resume": "let go on the replay", "replay.cancel": "cancelled the replay",
+	"replay.start": "started the replay", "replay.pause": "paused the replay", "replay.resume": "resumed the replay", "replay.cancel": "cancelled the replay",
 }
 
 // changeRows are the newest changes, at most limit; what was done again and

@@ -29,7 +29,7 @@ func closeForm(p deliveries.EndpointPanel) reasonForm {
 func (v partnerView) SwitchForm() reasonForm {
 	path := deliveries.PartnerPath(v.Partner.Value.Code)
 	if v.Partner.Value.Disabled {
-		return reasonForm{"Enable the partner", path + "/enable", "enable", "Its requests are taken again, and what was held goes out.", false}
+		return reasonForm{"Enable the partner", path + "/enable", "enable", "Its requests are accepted again, and held deliveries go out.", false}
 	}
 	return reasonForm{"Disable the partner", path + "/disable", "disable", "Its requests are refused, and its deliveries are held until it is enabled.", true}
 }

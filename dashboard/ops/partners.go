@@ -98,7 +98,7 @@ func (v partnersView) Rows() []partnerRow {
 func newPartnerFields(code, name, key string) []shell.Field {
 	return []shell.Field{
 		{Name: "code", Label: "Code", Value: code, Mono: true, Required: true, Hint: "1 to 32 letters, digits, _ or -. It never changes."},
-		{Name: "name", Label: "Name", Value: name, Hint: "How people call it."},
+		{Name: "name", Label: "Name", Value: name, Hint: "Its display name."},
 		{Name: "key", Label: "Public key", Type: "textarea", Rows: 8, Value: key, Mono: true, Required: true,
 			Hint: "The partner's RSA public key in PEM: its requests are verified with it."},
 	}

@@ -48,7 +48,7 @@ func (s pages) ratesPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	v := ratesView{}
 	switch query.Get("done") {
 	case "set":
-		v.Done = "The rate is set. Quotes take it from now on."
+		v.Done = "The rate is set. Quotes use it from now on."
 	case "again":
 		v.Done = "Already done: this form was sent before. Nothing was changed twice."
 	}

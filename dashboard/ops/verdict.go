@@ -119,15 +119,15 @@ func judge(e evidence) verdict {
 		}
 	case len(dark) > 0:
 		v.Side, v.Tone = sideUnknown, "warn"
-		v.Sentence = "Nothing wrong is seen, but not everything is known: " + join(dark) + "."
-		v.Next = "This page does not say that all is well until it can see everything."
+		v.Sentence = "Nothing is visibly wrong, but not everything is known: " + join(dark) + "."
+		v.Next = "This page says that all is well only when it can see everything."
 	case s.Endpoints == 0:
 		v.Tone, v.Sentence = "idle", "Nothing to judge yet: no partner has an endpoint."
 		v.Next, v.Href, v.Link = "Create a partner and let it register where its notifications go.", "/ops/partners", "Partners"
 	default:
 		v.Tone = "good"
-		v.Sentence = fmt.Sprintf("All is well: %s of %s are served, and what we send to ourselves arrives.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"))
-		v.Next = "Who misses a callback now misses it after it was answered, or never caused an event: look up what he misses."
+		v.Sentence = fmt.Sprintf("All is well: %s of %s are served, and our own canary arrives.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"))
+		v.Next = "A partner who still misses a callback lost it after answering, or it never was an event: look up the missing references."
 		if v.Href, v.Link = "/ops/reconcile", "Reconcile a list"; s.LastDelivered.IsZero() {
 			v.Sentence = fmt.Sprintf("Nothing is wrong, and nothing has been delivered yet to %s.", count(s.Endpoints, "endpoint"))
 			v.Href, v.Link = "/ops/partners", "Partners"

@@ -39,7 +39,7 @@ func checkLedger(e evidence) check {
 	}
 	c.Found, c.Says = hit, "it does not answer"
 	c.If = &verdict{Side: sideUnknown, Tone: "bad", Sentence: "Not known: the ledger does not answer, so nothing can be said about partners.",
-		Next: "That is ours. What was accepted is safe; new events are refused until it is back.", Href: "/ops/system", Link: "System"}
+		Next: "That is ours. Accepted events are safe; new ones are refused until it is back.", Href: "/ops/system", Link: "System"}
 	return c
 }
 
@@ -50,14 +50,14 @@ func checkStores(e evidence) check {
 	if !e.Stores.Fresh {
 		return c
 	}
-	c.Found, c.Says = fine, "they take what is written"
+	c.Found, c.Says = fine, "they accept writes"
 	for _, f := range e.Stores.Value {
 		if f.Err == nil || f.Name != "ledger" && f.Name != "queue" {
 			continue
 		}
 		c.Found, c.Says = hit, f.Name+": "+f.Err.Error()
-		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the %s takes nothing that is written (%s).", f.Name, f.Err),
-			Next: "Mend that store: more workers do not help. What was accepted is safe and goes out by itself then.", Href: "/ops/system", Link: "Stores"}
+		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the %s accepts no writes (%s).", f.Name, f.Err),
+			Next: "Repair that store: more workers do not help. Accepted events are safe and go out automatically after that.", Href: "/ops/system", Link: "Stores"}
 		break
 	}
 	return c
@@ -75,7 +75,7 @@ func checkWorkers(e evidence) check {
 	}
 	c.Found, c.Says = hit, "none is alive"
 	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: no worker is running, so nothing is sent.",
-		Next: "Start a process with the role worker. Everything that waits goes out by itself then.", Href: "/ops/system", Link: "Workers"}
+		Next: "Start a process with the role worker. Waiting deliveries then go out automatically.", Href: "/ops/system", Link: "Workers"}
 	return c
 }
 
@@ -98,7 +98,7 @@ func checkClocks(e evidence) check {
 	}
 	c.Found, c.Says = hit, "that of "+worst.Host+" is "+locale.Duration(worst.Ahead.Abs())+" from the database's"
 	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: a clock is wrong; " + c.Says + ".",
-		Next: "Run a time service on both machines. Until then that worker lets no order expire and deletes nothing.", Href: "/ops/system", Link: "System"}
+		Next: "Run a time service on both machines. Until then that worker expires no orders and deletes nothing.", Href: "/ops/system", Link: "System"}
 	return c
 }
 
@@ -130,8 +130,8 @@ func checkCanary(e evidence) check {
 	}
 	why := failed[0].Canary.Failure
 	c.Found, c.Says = hit, fmt.Sprintf("fails on %d of %s: %s", len(failed), count(asked, "worker"), why)
-	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: what we send to ourselves does not arrive on %d of %s (%s).", len(failed), count(asked, "worker"), why),
-		Next: "No receiver had a part in it. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"}
+	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: our own canary does not arrive on %d of %s (%s).", len(failed), count(asked, "worker"), why),
+		Next: "No receiver is involved. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"}
 	return c
 }
 
@@ -155,7 +155,7 @@ func checkInternal(e evidence) check {
 	}
 	c.Found, c.Says = hit, many+" in "+locale.Duration(reports.InternalWithin)
 	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(reports.InternalWithin)),
-		Next: "They are tried again by themselves. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"}
+		Next: "They are retried automatically. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"}
 	return c
 }
 
@@ -180,10 +180,10 @@ func checkBacklog(e evidence) check {
 	case oldest.IsZero():
 		c.Says = "nothing waits for us"
 	case e.Now.Sub(oldest) <= backlogLimit:
-		c.Says = "the oldest that could go waits " + e.ago(oldest)
+		c.Says = "the oldest ready to leave has waited " + e.ago(oldest)
 	default:
-		c.Found, c.Says = hit, "the oldest that could go waits "+e.ago(oldest)+": "+where
-		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the queue is behind. The oldest delivery that could go has waited %s (%s).", e.ago(oldest), where),
+		c.Found, c.Says = hit, "the oldest ready to leave has waited "+e.ago(oldest)+": "+where
+		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the queue is behind. The oldest delivery ready to leave has waited %s (%s).", e.ago(oldest), where),
 			Next: "Look at workers and slots; more workers help when all slots are busy.", Href: "/ops/system", Link: "Queue and workers"}
 	}
 	return c
@@ -221,7 +221,7 @@ func checkSource(e evidence) check {
 	}
 	c.Found = hit
 	c.If = &verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where %s is usual.", e.ago(last), often),
-		Next: "Nobody can get what was never handed to us. Ask the systems that send events.", Href: "/ops/events", Link: "Events"}
+		Next: "We cannot deliver events we never got. Ask the systems that send them.", Href: "/ops/events", Link: "Events"}
 	return c
 }
 
@@ -238,7 +238,7 @@ func checkOrders(e evidence) check {
 		return c
 	}
 	c.Found, c.Says = hit, count(len(open), "conflict")+" to settle"
-	c.If = &verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards it was said that its money moved.", open[0].ExternalOrderID),
+	c.If = &verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards a payment was reported.", open[0].ExternalOrderID),
 		Next: c.Says + ". Find out what happened to the money, put it right, then settle the conflict on the order's page.",
 		Href: "/ops/orders/" + open[0].OrderID, Link: "The order"}
 	return c
@@ -266,7 +266,7 @@ func checkRates(e evidence) check {
 	if e.Quotes.Key == string(orders.KeyCryptoNotSupported) && all > 0 {
 		failing = false // the others have a rate: a partner asked for one that we do not trade
 	}
-	what := "quotes are asked for and no rate is set"
+	what := "quotes are requested and no rate is set"
 	switch {
 	case len(stale) > 0:
 		what = fmt.Sprintf("%s of %s give no price: %s", locale.Number(len(stale)), count(all, "rate"), join(stale))

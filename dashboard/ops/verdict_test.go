@@ -64,7 +64,7 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		{"a store takes nothing", func(e *evidence) {
 			e.Stores.Value[0].Err = errors.New("READONLY You can't write")
 			e.Situation.Value.OldestQueued = noon.Add(-2 * time.Minute)
-		}, sideUs, "bad", []string{"queue takes nothing", "READONLY", "more workers do not help"}, "Stores"},
+		}, sideUs, "bad", []string{"queue accepts no writes", "READONLY", "more workers do not help"}, "Stores"},
 		{"no worker", func(e *evidence) { e.Situation.Value.Workers = 0 }, sideUs, "bad", []string{"no worker is running"}, "Workers"},
 		{"the canary fails", func(e *evidence) { e.Workers.Value[1].Canary.Failure = "it does not verify" }, sideUs, "bad", []string{"on 1 of 2 workers", "it does not verify", "b/2"}, "Canary"},
 		{"an old rate", func(e *evidence) { e.Rates.Value[0].UpdatedAt = noon.Add(-3 * time.Hour) }, sideUs, "bad", []string{"no quotes", "that of USDT is 3 h old"}, "Rates and quotes"},
@@ -74,7 +74,7 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		{"a rate without a wallet", func(e *evidence) { e.Rates.Value[0].WalletAddress = "" }, sideUs, "bad", []string{"that of USDT has no wallet"}, "Rates and quotes"},
 		{"quotes without a rate", func(e *evidence) {
 			e.Rates.Value, e.Quotes = nil, failedQuotes{3, "CRYPTO_NOT_SUPPORTED", noon.Add(-time.Second)}
-		}, sideUs, "bad", []string{"quotes are asked for and no rate is set"}, "Rates and quotes"},
+		}, sideUs, "bad", []string{"quotes are requested and no rate is set"}, "Rates and quotes"},
 		{"quotes that fail", func(e *evidence) { e.Quotes = failedQuotes{3, "INTERNAL_ERROR", noon.Add(-time.Second)} }, sideUs, "bad", []string{"3 quotes failed in a row", "INTERNAL_ERROR"}, "Rates and quotes"},
 		{"no rate and no quote", func(e *evidence) { e.Rates.Value = nil }, sideNobody, "good", []string{"All is well"}, ""},
 		{"a quote in what is not traded", func(e *evidence) { e.Quotes = failedQuotes{1, "CRYPTO_NOT_SUPPORTED", noon} }, sideNobody, "good", []string{"All is well"}, ""},
@@ -98,9 +98,9 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		{"one host of many partners", func(e *evidence) {
 			e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}})
 			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon.Add(-10 * time.Minute), Waiting: 3}})
-		}, sideThem, "warn", []string{"the host hooks.example, which acme and b share, has failed for 10 m", "3 deliveries wait"}, "Shared hosts"},
+		}, sideThem, "warn", []string{"the host hooks.example, which acme and b share, has failed for 10 m", "3 deliveries are waiting"}, "Shared hosts"},
 		{"one partner alone", func(e *evidence) { e.Partners = known([]reports.FailingPartner{one}) }, sideThem, "warn",
-			[]string{"only acme fails, for 10 m, last success 11 m ago; the other 9 are served", "48 deliveries wait"}, "Receivers"},
+			[]string{"only acme fails, for 10 m, last success 11 m ago; the other 9 are served", "48 deliveries are waiting"}, "Receivers"},
 		{"some partners", func(e *evidence) { e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}}) }, sideThem, "warn",
 			[]string{"2 of 10 partners fail on hosts of their own, worst acme", "the other 8 are served"}, "Receivers"},
 		{"a slow receiver", func(e *evidence) { e.Situation.Value.OldestWithoutRoom = noon.Add(-4 * time.Minute) }, sideThem, "warn", []string{"waited 4 m for room"}, "Room at receivers"},

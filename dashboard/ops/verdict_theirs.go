@@ -33,8 +33,8 @@ func checkEgress(e evidence) check {
 	}
 	c.Found = hit
 	c.If = &verdict{Side: sideUs, Tone: "bad",
-		Sentence: fmt.Sprintf("Probably us: %s of %s of %s fail at once, which receivers do not do by themselves.", locale.Number(s.HostsFailing), count(s.Hosts, "host"), count(s.Partners, "partner")),
-		Next:     "The canary does not leave the machine. Look at DNS, the proxy or firewall and the route out of the workers.", Href: "/ops/deliveries", Link: "Deliveries"}
+		Sentence: fmt.Sprintf("Probably us: %s of %s of %s fail at once, which is rarely the receivers' fault.", locale.Number(s.HostsFailing), count(s.Hosts, "host"), count(s.Partners, "partner")),
+		Next:     "The canary does not leave the machine. Check DNS, the proxy or firewall, and the workers' route to the internet.", Href: "/ops/deliveries", Link: "Deliveries"}
 	return c
 }
 
@@ -89,9 +89,9 @@ func waiting(n int64) string {
 	case 0:
 		return "Nothing waits for it just now."
 	case 1:
-		return "1 delivery waits and is tried again by itself."
+		return "1 delivery is waiting and is retried automatically."
 	}
-	return locale.Number(n) + " deliveries wait and are tried again by themselves."
+	return locale.Number(n) + " deliveries are waiting and are retried automatically."
 }
 
 func lastSuccess(e evidence, p reports.FailingPartner) string {
@@ -153,7 +153,7 @@ func checkSettings(e evidence) check {
 	add(max(0, s.Breakers-s.EndpointsFailing), "breaker", "open though nothing fails")
 	kept := s.Held + s.WaitingForEndpoint
 	if s.WaitingForEndpoint > 0 {
-		why = append(why, fmt.Sprintf("%s without an endpoint to go to", locale.Number(s.WaitingForEndpoint)))
+		why = append(why, fmt.Sprintf("%s without an endpoint", locale.Number(s.WaitingForEndpoint)))
 	}
 	if len(why) == 0 {
 		c.Says = "nothing is paused or disabled"
@@ -165,8 +165,8 @@ func checkSettings(e evidence) check {
 		return c
 	}
 	c.Found = hit
-	c.If = &verdict{Side: sideSettings, Tone: "warn", Sentence: fmt.Sprintf("It is how it is set: %s held (%s).", held(kept), join(why)),
-		Next: "Nothing of it goes out by itself until somebody resumes, enables or registers.", Href: "/ops/partners", Link: "Partners"}
+	c.If = &verdict{Side: sideSettings, Tone: "warn", Sentence: fmt.Sprintf("It is the configuration: %s held (%s).", held(kept), join(why)),
+		Next: "They stay held until somebody resumes, enables or registers an endpoint.", Href: "/ops/partners", Link: "Partners"}
 	return c
 }
 

@@ -98,7 +98,7 @@ func noteHeaders(q *shell.Request) []headerView {
 	return []headerView{
 		{signer.HeaderID, q.T("the event's id, the same in every attempt"), "evt_01HF7YRV700000000000000000"},
 		{signer.HeaderTimestamp, q.T("when this attempt was made, in seconds since 1970 UTC"), "1700000460"},
-		{signer.HeaderSignature, q.T("v1 signatures by your secrets, a blank between them: that of a retiring one first"), "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="},
+		{signer.HeaderSignature, q.T("v1 signatures by your secrets, separated by a space; a retiring secret's comes first"), "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="},
 		{"Content-Type", q.T("always the same"), "application/json"},
 		{"User-Agent", q.T("who sends"), "Ledgerhook/" + q.Surface.Version},
 		{"Ledgerhook-Webhook-Type", q.T("the type, before you parse the body"), string(webhook.CashoutOrderUpdated)},

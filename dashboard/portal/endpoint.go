@@ -72,9 +72,9 @@ func (e portalEndpoint) Held() string {
 	case w.PartnerDisabled:
 		return t(locale.Text("Your account is disabled by the gateway's operators: deliveries are held until it is enabled."))
 	case w.Disabled && w.Health.DisabledReason != "":
-		return t(locale.Text("The gateway disabled this endpoint: %s. Repair the receiver, then resume: what was held goes out."), e.q.Stored(w.Health.DisabledReason).Text)
+		return t(locale.Text("The gateway disabled this endpoint: %s. Repair the receiver, then resume: held deliveries go out."), e.q.Stored(w.Health.DisabledReason).Text)
 	case w.Disabled:
-		return t(locale.Text("This endpoint is disabled. Repair the receiver, then resume: what was held goes out."))
+		return t(locale.Text("This endpoint is disabled. Repair the receiver, then resume: held deliveries go out."))
 	case w.Paused:
 		return t(locale.Text("This endpoint is paused. Its deliveries are held and counted; resume, and they go out in order."))
 	case e.BreakerClosed():
@@ -82,7 +82,7 @@ func (e portalEndpoint) Held() string {
 	case w.Breaker.OpenUntil.IsZero():
 		return t(locale.Text("The gateway's operators hold deliveries back until further notice."))
 	}
-	return t(locale.Text("Too many attempts failed, so deliveries wait and use no attempts up. One of them is tried every now and then; three that succeed open the way for the rest."))
+	return t(locale.Text("Too many attempts failed, so deliveries wait without using up attempts. One of them is tried from time to time; after three successes the rest follow."))
 }
 
 // Rate is how many deliveries a second it takes at most.
@@ -157,10 +157,10 @@ const endpointHistory = 10
 // endpointDone is what was just done to an endpoint, in words.
 func endpointDone(q *shell.Request, r *http.Request) string {
 	done := map[string]string{
-		"created": locale.Text("The endpoint is saved. Notifications that it takes go to it from now on."),
+		"created": locale.Text("The endpoint is saved. It receives notifications of its types from now on."),
 		"saved":   locale.Text("The changes are saved. Every attempt from now on uses them."),
-		"pause":   locale.Text("The endpoint is paused. What comes for it is held."), "resume": locale.Text("The endpoint is resumed. What was held goes out now."),
-		"removed": locale.Text("The endpoint is removed. What waited for it is cancelled."), "again": deliveries.DoneBefore,
+		"pause":   locale.Text("The endpoint is paused. Its deliveries are held."), "resume": locale.Text("The endpoint is resumed. Held deliveries go out now."),
+		"removed": locale.Text("The endpoint is removed. Its waiting deliveries are cancelled."), "again": deliveries.DoneBefore,
 	}[r.URL.Query().Get("done")]
 	if done == "" {
 		return ""
@@ -285,7 +285,7 @@ func (s pages) sendTest(ctx context.Context, q *shell.Request, e webhook.Endpoin
 	}
 	var refusal *webhook.Error
 	if errors.As(err, &refusal) && refusal.Kind == webhook.KindRateLimited {
-		return "", &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: refusal.RetryAfter, Message: q.T("Your endpoints are tested too often: at most %d times a minute, and %d tests on their way to an endpoint at once. Wait a little and test again.",
+		return "", &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: refusal.RetryAfter, Message: q.T("Your endpoints are tested too often: at most %d times a minute, and %d tests under way per endpoint. Wait a little and test again.",
 			webhook.TestsPerMinute, webhook.MaxTests)}
 	}
 	if err != nil {

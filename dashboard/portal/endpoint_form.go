@@ -71,7 +71,7 @@ func (f endpointForm) page() string {
 func formOf(q *shell.Request, e webhook.Endpoint, known bool) endpointForm {
 	f := endpointForm{Form: shell.NewFormToken(), AckBody: e.AckMode == webhook.AckBody, Ordered: e.Window.Ordered, Test: true,
 		URL:         shell.Field{Name: "url", Type: "url", Label: q.T("URL"), Value: e.URL, Mono: true, Required: true, Hint: q.T("https, a public host name, port 443 or 8443. Its name and addresses are checked when you save."), Autocomplete: "off"},
-		Description: shell.Field{Name: "description", Label: q.T("Description"), Value: e.Description, Hint: q.T("For your people: what it is for.")},
+		Description: shell.Field{Name: "description", Label: q.T("Description"), Value: e.Description, Hint: q.T("For your team: its purpose.")},
 		MaxInFlight: shell.Field{Name: "maxInFlight", Type: "number", Label: q.T("Deliveries at the same time, at most"), Value: strconv.Itoa(e.Window.MaxInFlight), Required: true,
 			Hint: q.T("1 to %s. It begins with 2 and grows with success.", locale.Number(partnerInFlight(e)))},
 		RateLimit: shell.Field{Name: "rateLimit", Type: "number", Label: q.T("Deliveries a second, at most"), Value: strconv.Itoa(delivery.RateLimit(e.Window)), Required: true,
@@ -243,7 +243,7 @@ func (f *endpointForm) refuse(q *shell.Request, wrong []webhook.FieldError) {
 			}
 		}
 	}
-	f.Problem = q.T("Nothing is saved yet: look at what is marked below.")
+	f.Problem = q.T("Nothing is saved yet: see the marked fields below.")
 }
 
 func (f *endpointForm) refuseHeader(name, said string) bool {

@@ -142,10 +142,10 @@ func homeSteps(q *shell.Request, v portalView) (steps []homeStep, done int) {
 	}
 	steps = []homeStep{
 		{Title: q.T("Have a webhook secret"), Detail: q.T("It signs what you get. One was made with your account; you may make another at any time."), Done: h.Secret, Href: "/portal/secrets", Link: q.T("Secrets")},
-		{Title: q.T("Add an endpoint"), Detail: q.T("The URL that takes your notifications. What comes before waits for it."), Done: h.Endpoint, Href: "/portal/endpoints/new", Link: q.T("Add an endpoint")},
+		{Title: q.T("Add an endpoint"), Detail: q.T("The URL that receives your notifications. Earlier events wait for it."), Done: h.Endpoint, Href: "/portal/endpoints/new", Link: q.T("Add an endpoint")},
 		{Title: q.T("Send it a test"), Detail: q.T("The test is signed like every notification, so your receiver can check it."), Done: h.Sent, Href: endpoint, Link: q.T("Send a test")},
-		{Title: q.T("Answer it with 2xx"), Detail: q.T("Check the signature first; the page for that says what is wrong with one that does not verify."), Done: h.Answered, Href: "/portal/verify", Link: q.T("Verify a signature")},
-		{Title: q.T("Take your first notification"), Detail: q.T("It comes by itself when something happens. The catalogue shows every type."), Done: h.Delivered, Href: "/portal/catalogue", Link: q.T("Event types")},
+		{Title: q.T("Answer it with 2xx"), Detail: q.T("Check the signature first; the verification page says what is wrong with one that does not verify."), Done: h.Answered, Href: "/portal/verify", Link: q.T("Verify a signature")},
+		{Title: q.T("Take your first notification"), Detail: q.T("Notifications arrive when something happens. The catalogue shows every type."), Done: h.Delivered, Href: "/portal/catalogue", Link: q.T("Event types")},
 	}
 	next := false
 	for i := range steps {
@@ -175,15 +175,15 @@ func homeHealth(q *shell.Request, endpoints shell.Fact[[]portalEndpoint]) shell.
 	}
 	switch all := len(endpoints.Value); {
 	case !endpoints.Fresh:
-		return shell.Notice{Tone: "warn", Text: q.T("How your endpoints are is not known just now.")}
+		return shell.Notice{Tone: "warn", Text: q.T("The state of your endpoints is not known just now.")}
 	case all == 0:
 		return shell.Notice{Tone: "warn", Text: q.T("You have no endpoint: notifications wait for one.")}
 	case failing > 0:
-		return shell.Notice{Tone: "bad", Text: q.T("%d of %d endpoints fail. What is missed is tried again by itself.", failing, all)}
+		return shell.Notice{Tone: "bad", Text: q.T("%d of %d endpoints fail. Failed notifications are retried automatically.", failing, all)}
 	case held > 0:
-		return shell.Notice{Tone: "warn", Text: q.T("%d of %d endpoints are switched off: what comes for them waits.", held, all)}
+		return shell.Notice{Tone: "warn", Text: q.T("%d of %d endpoints are switched off: their notifications wait.", held, all)}
 	}
-	return shell.Notice{Tone: "good", Text: q.T("Every endpoint takes what it gets.")}
+	return shell.Notice{Tone: "good", Text: q.T("Every endpoint accepts its notifications.")}
 }
 
 // homeFigures are the last 24 hours in numbers.

@@ -97,8 +97,8 @@ const secretActs = 20
 
 func (s pages) secretsPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	done := map[string]string{
-		"activate": locale.Text("The new secret signs from now on, and the one before beside it for 24 hours."),
-		"revoke":   locale.Text("The secret signs nothing more."), "again": deliveries.DoneBefore,
+		"activate": locale.Text("The new secret signs from now on, and the previous one beside it for 24 hours."),
+		"revoke":   locale.Text("The secret no longer signs."), "again": deliveries.DoneBefore,
 	}[r.URL.Query().Get("done")]
 	v := secretsView{}
 	if done != "" {
@@ -142,9 +142,9 @@ func secretRowOf(q *shell.Request, secret partners.Secret) secretRow {
 		row.State, row.Says = shell.Good(locale.Text("active")), q.T("Signs every notification. Your receivers must know it.")
 	case partners.SecretRetiring:
 		row.State = shell.Warn(locale.Text("retiring"))
-		row.Says = q.T("Still signs beside the active one, for %s more. Take it out of your receivers, then revoke it or let it end by itself.", locale.Duration(secret.RetiresAt.Sub(q.Now).Truncate(time.Minute)))
+		row.Says = q.T("Still signs beside the active one, for %s more. Remove it from your receivers, then revoke it or let it expire.", locale.Duration(secret.RetiresAt.Sub(q.Now).Truncate(time.Minute)))
 	default:
-		row.State, row.Says = shell.Idle(locale.Text("revoked")), q.T("Signs nothing more. No receiver needs it.")
+		row.State, row.Says = shell.Idle(locale.Text("revoked")), q.T("No longer signs. No receiver needs it.")
 	}
 	return row
 }
@@ -177,8 +177,8 @@ func secretSteps(q *shell.Request, secrets []partners.Secret) []secretStep {
 	steps := []secretStep{
 		{q.T("Create"), q.T("A new secret is made and shown once. It signs nothing yet."), ""},
 		{q.T("Install"), q.T("Make your receivers accept the old and the new one: a notification counts if either verifies."), ""},
-		{q.T("Activate"), q.T("From now on both sign, for 24 hours. Look whether your receivers still take everything."), ""},
-		{q.T("Clean up"), q.T("Take the old one out of your receivers, then revoke it here or let it end by itself."), ""},
+		{q.T("Activate"), q.T("From now on both sign, for 24 hours. Check that your receivers still accept everything."), ""},
+		{q.T("Clean up"), q.T("Remove the old one from your receivers, then revoke it here or let it expire."), ""},
 	}
 	for i := range steps {
 		switch {

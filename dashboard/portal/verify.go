@@ -128,7 +128,7 @@ func pasted(q *shell.Request, r *http.Request, name string, limit int) (text, pr
 		return "", q.T("That is more than a notification can hold: %s at most.", locale.Bytes(int64(limit)))
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f }) {
-		return "", q.T("That holds bytes that are no text. Paste the request as text.")
+		return "", q.T("That contains bytes that are not text. Paste the request as text.")
 	}
 	return text, ""
 }
@@ -224,7 +224,7 @@ func sentAge(q *shell.Request, sent time.Time) verifyCheck {
 	switch {
 	case age > signer.Tolerance:
 		c.Result = shell.Warn(locale.Text("old"))
-		c.Says = q.T("Sent %s ago. A receiver takes at most %s; one that gets it now must refuse it. Of one that you kept this is no fault.", locale.Duration(age), locale.Duration(signer.Tolerance))
+		c.Says = q.T("Sent %s ago. Receivers accept at most %s and must refuse it now. For one that you stored this is no fault.", locale.Duration(age), locale.Duration(signer.Tolerance))
 	case age < -signer.Tolerance:
 		c.Result = shell.Bad(locale.Text("wrong"))
 		c.Says = q.T("That is %s ahead of the gateway's clock.", locale.Duration(-age))

@@ -34,15 +34,15 @@ func (s pages) checkAll(ctx context.Context, q *shell.Request, got signer.Captur
 	same := s.checkSent(ctx, q, got, v)
 	switch {
 	case standardRight && rsaRight || same && (standardRight || rsaRight):
-		v.Verdict = shell.Notice{Tone: "good", Text: q.T("It is genuine: the gateway sent it, and it is here as it was sent.")}
+		v.Verdict = shell.Notice{Tone: "good", Text: q.T("It is genuine: the gateway sent it, and it is unchanged.")}
 	case standardRight:
 		v.Verdict = shell.Notice{Tone: "good", Text: q.T("It is genuine by your webhook secret.")}
 	case rsaRight && got.Header.Get(signer.HeaderSignature) == "":
-		v.Verdict = shell.Notice{Tone: "good", Text: q.T("Its data is genuine by the gateway's key. Paste the headers, too, to check the rest.")}
+		v.Verdict = shell.Notice{Tone: "good", Text: q.T("The gateway's key confirms its data. Paste the headers, too, to check the rest.")}
 	case rsaRight:
-		v.Verdict = shell.Notice{Tone: "bad", Text: q.T("Its data is genuine, but the request is not here as it was sent.")}
+		v.Verdict = shell.Notice{Tone: "bad", Text: q.T("Its data is genuine, but the request has been changed.")}
 	default:
-		v.Verdict = shell.Notice{Tone: "bad", Text: q.T("It does not verify. Below stands what is wrong.")}
+		v.Verdict = shell.Notice{Tone: "bad", Text: q.T("It does not verify. The reason is below.")}
 	}
 }
 
@@ -81,12 +81,12 @@ func (s pages) checkRSA(ctx context.Context, q *shell.Request, got signer.Captur
 	keys := s.gatewayKeys(ctx)
 	c := signer.CheckNotification(ctx, keys, got.Body)
 	if !c.Right && !expected {
-		v.Checks = append(v.Checks, verifyCheck{q.T("RSA signature"), shell.Idle(locale.Text("not sent")), q.T("Your account is set to notifications without it.")})
+		v.Checks = append(v.Checks, verifyCheck{q.T("RSA signature"), shell.Idle(locale.Text("not sent")), q.T("Your account's notifications do not include it.")})
 		return false
 	}
 	by := q.T("Signed with the gateway's key %s.", signer.KeyID(keys[c.By]))
 	if c.By > 0 {
-		by = q.T("Signed with %s, a key of the gateway before the present one.", signer.KeyID(keys[c.By]))
+		by = q.T("Signed with %s, an earlier key of the gateway.", signer.KeyID(keys[c.By]))
 	}
 	v.checked(q, q.T("RSA signature"), c, by)
 	return c.Right
@@ -95,7 +95,7 @@ func (s pages) checkRSA(ctx context.Context, q *shell.Request, got signer.Captur
 func (s pages) checkStandard(ctx context.Context, q *shell.Request, got signer.Capture, expected bool, v *verifyView) (right bool) {
 	name := q.T("Standard Webhooks")
 	if !expected && got.Header.Get(signer.HeaderSignature) == "" {
-		v.Checks = append(v.Checks, verifyCheck{name, shell.Idle(locale.Text("not sent")), q.T("Your account is set to notifications without it.")})
+		v.Checks = append(v.Checks, verifyCheck{name, shell.Idle(locale.Text("not sent")), q.T("Your account's notifications do not include it.")})
 		return false
 	}
 	secrets, values, err := s.openSecrets(ctx, q.User.PartnerCode)
@@ -124,7 +124,7 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 	defer func() { v.Checks = append(v.Checks, row) }()
 	id := got.Header.Get(signer.HeaderID)
 	if id == "" {
-		row.Says = q.T("Without the header webhook-id there is nothing to compare it with.")
+		row.Says = q.T("Without the webhook-id header it cannot be compared.")
 		return false
 	}
 	type sent struct {
@@ -147,16 +147,16 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 		row.Says = q.T("You have no notification with this webhook-id. It was changed, is another partner's, or is past its retention.")
 		return false
 	case err != nil || kept.body == nil:
-		row.Result, row.Says = shell.Warn(locale.Text("not known just now")), q.T("What was sent cannot be read just now.")
+		row.Result, row.Says = shell.Warn(locale.Text("not known just now")), q.T("The sent request cannot be read just now.")
 		return false
 	}
 	body := bytes.TrimRight(got.Body, "\r\n")
 	if !bytes.Equal(body, kept.body) {
 		row.Result = shell.Bad(locale.Text("changed"))
 		if v.Diff = deliveries.DiffPayloads("", kept.body, body).Rows; len(v.Diff) == 0 {
-			row.Says = q.T("It holds what was sent, but in other bytes: something parsed and printed it again.")
+			row.Says = q.T("It has the right content in other bytes: something parsed and re-encoded it.")
 		} else {
-			row.Says = q.T("The body is not what was sent. The differences stand below.")
+			row.Says = q.T("The body is not the one sent. The differences are below.")
 		}
 		return false
 	}
@@ -164,7 +164,7 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 		row.Result, row.Says = shell.Bad(locale.Text("changed")), says
 		return false
 	}
-	row.Result, row.Says = shell.Good(locale.Text("right")), q.T("The body is byte for byte what was sent.")
+	row.Result, row.Says = shell.Good(locale.Text("right")), q.T("The body is exactly the one sent, byte for byte.")
 	return true
 }
 

@@ -21,16 +21,16 @@ type errorView struct {
 
 // failures says of each status what has happened and what helps.
 var failures = map[int][2]string{
-	http.StatusBadRequest:            {locale.Text("This cannot be done as it was sent"), locale.Text("Go back, change what is named below and send it again.")},
+	http.StatusBadRequest:            {locale.Text("This request cannot be carried out"), locale.Text("Go back, change what is named below and send it again.")},
 	http.StatusUnauthorized:          {locale.Text("Your session has ended"), locale.Text("Sign in and try again.")},
 	http.StatusForbidden:             {locale.Text("You may not do this"), locale.Text("Nothing was changed.")},
-	http.StatusNotFound:              {locale.Text("There is no such page"), locale.Text("The link may be old, or what it led to is past its retention.")},
-	http.StatusMethodNotAllowed:      {locale.Text("This address does not take that kind of request"), locale.Text("Go back and use the button or the form on the page.")},
-	http.StatusConflict:              {locale.Text("It has changed in the meantime"), locale.Text("Nothing was changed. Look at the newest state and decide again.")},
+	http.StatusNotFound:              {locale.Text("There is no such page"), locale.Text("The link may be old, or its target is past its retention.")},
+	http.StatusMethodNotAllowed:      {locale.Text("This address does not accept that kind of request"), locale.Text("Go back and use the button or the form on the page.")},
+	http.StatusConflict:              {locale.Text("It has changed in the meantime"), locale.Text("Nothing was changed. Look at the current state and decide again.")},
 	http.StatusRequestEntityTooLarge: {locale.Text("Too much was sent at once"), locale.Text("Send less and try again.")},
 	http.StatusTooManyRequests:       {locale.Text("Too many tries"), locale.Text("Wait a little and try again.")},
 	http.StatusServiceUnavailable:    {locale.Text("This is not known just now"), locale.Text("A store does not answer. Notifications are not lost; this page comes back by itself.")},
-	http.StatusInternalServerError:   {locale.Text("Something of ours is broken"), locale.Text("It has been noted. Tell us the request's id if it goes on.")},
+	http.StatusInternalServerError:   {locale.Text("Something is broken on our side"), locale.Text("It has been noted. Tell us the request's id if it goes on.")},
 }
 
 // renderError is web.Surface.Render: every error of the surface, as a page.

@@ -221,7 +221,7 @@ func (s *Surface) refuseCrowd(w http.ResponseWriter, r *http.Request, q *Request
 	}
 	s.Metrics.AuthFailed(s.Name, failedCrowd)
 	w.Header().Set("Retry-After", strconv.Itoa(int(crowdWait/time.Second)))
-	v.Problem = q.T("Too many people sign in just now. Try again in a moment.")
+	v.Problem = q.T("Too many people are signing in just now. Try again in a moment.")
 	return q.RenderStatus(w, r, http.StatusTooManyRequests, "login", v)
 }
 

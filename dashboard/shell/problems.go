@@ -9,10 +9,10 @@ var problems = map[string]string{
 	"name must be 1 to 100 characters":                                                                         locale.Text("The name must have 1 to 100 characters."),
 	"email must be an address like name@example.com":                                                           locale.Text("The e-mail must be an address like name@example.com."),
 	"password must be 8 to 200 characters":                                                                     locale.Text("The password must have 8 to 200 characters."),
-	"password must not be one that everybody tries first, such as 12345678: choose a few words":                locale.Text("This password is one that everybody tries first. Choose a few words."),
+	"password must not be one that everybody tries first, such as 12345678: choose a few words":                locale.Text("This password is among the first that anybody tries. Choose a few words."),
 	"password must be more than the username":                                                                  locale.Text("The password must be more than the username."),
 	"again must be the same password":                                                                          locale.Text("The two passwords differ."),
-	"current is not your password":                                                                             locale.Text("That is not your password now."),
+	"current is not your password":                                                                             locale.Text("That is not your current password."),
 	"code is not what the app shows now":                                                                       locale.Text("That is not what the app shows now. Wait for the next code."),
 	"role must be one of [viewer developer admin]":                                                             locale.Text("Choose one of the roles."),
 	"reason must be at most 200 characters":                                                                    locale.Text("The reason must have at most 200 characters."),
@@ -24,8 +24,8 @@ var problems = map[string]string{
 	"you cannot disable yourself: ask another admin":                                                           locale.Text("You cannot disable yourself. Ask another administrator."),
 	"this account is disabled: ask your administrator":                                                         locale.Text("This account is disabled. Ask your administrator."),
 	"this link was used already or has expired: ask for a new one":                                             locale.Text("This link was used already or has expired. Ask for a new one."),
-	"this was done already: its link was shown once":                                                           locale.Text("This was done already, and its link was shown once."),
-	"this form was sent a moment ago and is being worked on: look at what came of it before you send it again": locale.Text("This form was sent a moment ago and is being worked on. Look at what came of it before you send it again."),
+	"this was done already: its link was shown once":                                                           locale.Text("This has already been done, and its link was shown once."),
+	"this form was sent a moment ago and is being worked on: look at what came of it before you send it again": locale.Text("This form was sent a moment ago and is being processed. Check its result before you send it again."),
 }
 
 // Say is what was refused in the language of who asks. What has no sentence of

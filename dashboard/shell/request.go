@@ -130,7 +130,7 @@ func (s *Surface) identify(ctx context.Context, r *http.Request, q *Request, may
 			if may == mayAnyone {
 				return nil
 			}
-			return &webhook.Error{Kind: webhook.KindUnavailable, Message: q.T("who you are cannot be looked up just now"), Err: who.Err}
+			return &webhook.Error{Kind: webhook.KindUnavailable, Message: q.T("your account cannot be looked up just now"), Err: who.Err}
 		}
 		q.stale = true
 	}
@@ -204,7 +204,7 @@ func (q *Request) may(what right) bool {
 // forbidden says which right is missing.
 func (q *Request) forbidden(what right) error {
 	need := map[right]string{
-		mayAct:        locale.Text("your role reads; ask an administrator for one that may act"),
+		mayAct:        locale.Text("your role can only read; ask an administrator for one that may make changes"),
 		mayAdminister: locale.Text("only an administrator may do this"),
 		mayAudit:      locale.Text("only an auditor or an administrator may see this"),
 	}[what]

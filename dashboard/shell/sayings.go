@@ -44,7 +44,7 @@ var sayings = sayingsOf(
 	locale.Text("must be at most %s characters"),
 	locale.Text("must not hold control characters"),
 	// Why something cannot be done just now.
-	locale.Text("the partner has %s endpoints, which is the most: remove one first"),
+	locale.Text("the partner has %s endpoints, the maximum: remove one first"),
 	locale.Text("the endpoint has %s unfinished deliveries: order can be switched on while there are at most %s"),
 	locale.Text("somebody else has changed it since you opened this form: open it again"),
 	locale.Text("the partner has %s pending secrets: activate or revoke one first"),
@@ -57,8 +57,8 @@ var sayings = sayingsOf(
 	locale.Text("the delivery's event is past its retention and gone"),
 	locale.Text("a test is sent once: send another"),
 	locale.Text("the delivery is being sent just now: wait for the attempt to end"),
-	locale.Text("the delivery has ended already: it is %s"),
-	locale.Text("the delivery moved on meanwhile: try again"),
+	locale.Text("the delivery has already ended: it is %s"),
+	locale.Text("the delivery has changed in the meantime: try again"),
 	locale.Text("the replay is %s and cannot become %s"),
 	locale.Text("the username %s is taken: choose another one"),
 	// What is not there, or is not the partner's.

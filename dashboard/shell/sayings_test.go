@@ -62,7 +62,7 @@ func TestRefusalsAreTranslatedWithWhatTheyName(t *testing.T) {
 		"the delivery's event is past its retention and gone":              "该投递的事件已超过保留期限，不复存在",
 		"a test is sent once: send another":                                "测试只发送一次：请另发一次",
 		"the delivery is being sent just now: wait for the attempt to end": "该投递正在发送：请等待本次尝试结束",
-		"the delivery moved on meanwhile: try again":                       "该投递其间已变化：请重试",
+		"the delivery has changed in the meantime: try again":              "该投递其间已变化：请重试",
 		"the replay is paused and cannot become running":                   "该重发的状态为 已暂停，不能变为 进行中",
 		"there is no endpoint ep_1":                                        "没有端点 ep_1",
 	} {
