@@ -98,11 +98,11 @@ func (d *diagnosis) ledger(ctx context.Context) {
 	defer func() { _ = db.Close() }()
 	l := ledger.New(db, ledger.Options{})
 	defer l.Close()
-	d.add("ledger", l.Ready(ctx), "takes what is written, with this program's schema")
+	d.add("ledger", l.Ready(ctx), "accepts writes, with this program's schema")
 	d.keys(ctx, db)
 	skew, err := db.ClockSkew(ctx)
 	if err == nil && skew.Abs() > maxSkew {
-		err = fmt.Errorf("this machine's clock is %s from the database's: run a time service on both", skew.Round(time.Millisecond))
+		err = fmt.Errorf("this machine's clock differs from the database's by %s: run a time service on both", skew.Round(time.Millisecond))
 	}
 	d.add("clock", err, fmt.Sprintf("within %s of the database's", max(skew.Abs(), time.Millisecond).Round(time.Millisecond)))
 	d.egress(ctx, reports.New(db))
@@ -150,7 +150,7 @@ func (d *diagnosis) egress(ctx context.Context, l *reports.Reports) {
 	if len(wrong) > 0 {
 		err = &webhook.Error{Message: fmt.Sprintf("%d of %d endpoint URLs may not be dialled: %s", len(wrong), len(urls), strings.Join(wrong, "; "))}
 	}
-	d.add("egress", err, fmt.Sprintf("%d endpoint URLs looked at, all may be dialled", len(urls)))
+	d.add("egress", err, fmt.Sprintf("%d endpoint URLs checked, all may be dialled", len(urls)))
 }
 
 func (d *diagnosis) queue(ctx context.Context) {
@@ -168,7 +168,7 @@ func (d *diagnosis) queue(ctx context.Context) {
 	if policy := q.EvictionPolicy(ctx); err == nil && policy != "" && policy != "noeviction" {
 		err = fmt.Errorf("redis may evict queued deliveries: set its maxmemory-policy to noeviction, it is %s", policy)
 	}
-	d.add("queue", err, "takes what is written")
+	d.add("queue", err, "accepts writes")
 }
 
 // mail goes to the mail server as a letter would, and sends none.
@@ -181,5 +181,5 @@ func (d *diagnosis) mail(ctx context.Context) {
 	if err == nil {
 		err = server.Try(ctx)
 	}
-	d.add("mail", err, "the mail server takes letters")
+	d.add("mail", err, "the mail server accepts mail")
 }

@@ -111,8 +111,8 @@ func TestTheDoctorTellsOfStoresThatTakeNothing(t *testing.T) {
 	redis := queuetest.Start(t)
 	cfg := config.Config{DatabaseURL: o.DatabaseURL, RedisURL: redis.URL, MasterKey: bytes.Repeat([]byte{1}, signer.MasterKeySize), Token: "t0ken"}
 	well := app.Diagnose(t.Context(), cfg)
-	wantCheck(t, well, "ledger", true, "takes what is written")
-	wantCheck(t, well, "queue", true, "takes what is written")
+	wantCheck(t, well, "ledger", true, "accepts writes")
+	wantCheck(t, well, "queue", true, "accepts writes")
 	cfg.DatabaseURL += "&default_transaction_read_only=on"
 	if err := redis.Client(t).ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
 		t.Fatal(err)

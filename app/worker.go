@@ -212,11 +212,11 @@ func (a *App) keepHouse(ctx context.Context) {
 		do       func(context.Context) error
 	}{
 		{"expire unpaid orders", 2 * time.Second, a.expireOrders},
-		{"let go what waited for a new endpoint", 10 * time.Second, a.ledger.TakeOver},
-		{"cancel what waits for removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
+		{"release deliveries that waited for a new endpoint", 10 * time.Second, a.ledger.TakeOver},
+		{"cancel deliveries of removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
 		{"make partitions", time.Hour, a.db.EnsureDays},
-		{"delete what tokens and codes leave", 30 * time.Second, a.sweepTokens},
-		{"delete what is past retention", time.Hour, a.retain},
+		{"delete expired tokens and codes", 30 * time.Second, a.sweepTokens},
+		{"delete past retention", time.Hour, a.retain},
 	} {
 		tasks.Go(func() { a.every(ctx, task.interval, task.name, task.do) })
 	}

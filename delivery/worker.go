@@ -260,7 +260,7 @@ func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdi
 		return // the reconciler will find the delivery abandoned
 	}
 	if !counted {
-		w.log.Warn("an attempt came too late: its delivery was given up meanwhile, and is sent again", "delivery", a.DeliveryID, "number", a.Number)
+		w.log.Warn("an attempt was recorded too late: its delivery has been given up and is sent again", "delivery", a.DeliveryID, "number", a.Number)
 		return
 	}
 	if job.Lost != nil {

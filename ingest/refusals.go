@@ -72,7 +72,7 @@ func (r *Refusals) flush(ctx context.Context) {
 	defer cancel()
 	if err := r.store.AddRefusals(ctx, waiting); err != nil {
 		r.metrics.refusalsDropped.Add(float64(len(waiting)))
-		r.log.Warn("refused events will not be found later", "events", len(waiting), "error", err)
+		r.log.Warn("refused events were not stored for later look-up", "events", len(waiting), "error", err)
 	}
 }
 

@@ -335,7 +335,7 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("cancel delivery %s, whose event is gone: %w", d.ID, err)
 	}
-	b.ledger.db.Log.Error("a delivery is cancelled since its event is gone", "delivery", d.ID, "event", d.EventID)
+	b.ledger.db.Log.Error("a delivery was cancelled because its event is gone", "delivery", d.ID, "event", d.EventID)
 	w.leave(d.ID, d.Trigger)
 	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, orderingKey)
 	return nil

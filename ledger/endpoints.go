@@ -34,7 +34,7 @@ func (l *Ledger) CreateEndpoint(ctx context.Context, e webhook.Endpoint, change 
 	}
 	if takesOver {
 		if err := l.takeOver(ctx, e); err != nil {
-			l.db.Log.Warn("what waited for an endpoint leaves later", "endpoint", e.ID, "error", err)
+			l.db.Log.Warn("deliveries that waited for an endpoint leave later", "endpoint", e.ID, "error", err)
 		}
 	}
 	return l.Endpoint(ctx, partners.Everything(), e.ID)

@@ -191,7 +191,7 @@ func (w *writer) commit(ops []*operation) {
 		return
 	}
 	if err != nil && len(ops) > 1 && !lost(err) {
-		w.ledger.db.Log.Warn("a batch failed and is run again item by item", "operations", len(ops), "error", err)
+		w.ledger.db.Log.Warn("a batch failed and is retried item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
 		return
 	}

@@ -113,7 +113,7 @@ func (p *Postman) deliver(l Letter) {
 		}
 		p.count(MailFailed)
 		if i == 0 { // the last try is minutes away, and by then nobody waits for the code any more
-			p.log.Warn("mail cannot be sent just now; a one-time code is tried again", "partner", l.To.PartnerCode, "error", err)
+			p.log.Warn("mail cannot be sent just now; sending a one-time code is retried", "partner", l.To.PartnerCode, "error", err)
 		}
 		p.pause(wait)
 		err = p.try(l)

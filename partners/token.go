@@ -165,7 +165,7 @@ func (t *Tokens) Refresh(ctx context.Context, partnerCode, token string) (pair P
 			}
 		case revoke:
 			f.RevokedAt, f.SealedPair = now, nil
-			t.log.Warn("a refresh token was used again: its family is revoked", "partner", partnerCode, "family", f.ID)
+			t.log.Warn("a refresh token was reused: its family is revoked", "partner", partnerCode, "family", f.ID)
 		}
 		return issued, err
 	})

@@ -275,7 +275,7 @@ func TestTheLogNamesAReuseAndNoToken(t *testing.T) {
 		time.Sleep(RefreshGrace)
 		s.refresh(first.Refresh)
 		s.refresh(first.Refresh)
-		if got := bytes.Count(log.Bytes(), []byte("used again")); got != 1 {
+		if got := bytes.Count(log.Bytes(), []byte("reused")); got != 1 {
 			t.Errorf("%d lines about one reuse:\n%s", got, &log)
 		}
 		for _, token := range []string{first.Access, first.Refresh, second.Access, second.Refresh} {

@@ -63,6 +63,6 @@ func (s *surplus) tell() {
 	s.counts = map[refusal]*refused{}
 	s.mu.Unlock()
 	for r, of := range counts {
-		s.log.Info("requests were refused: there are too many", "method", r.method, "route", r.route, "status", r.status, "requests", of.requests, "last_remote", of.remote)
+		s.log.Info("too many requests: some were refused", "method", r.method, "route", r.route, "status", r.status, "requests", of.requests, "last_remote", of.remote)
 	}
 }

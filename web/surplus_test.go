@@ -28,7 +28,7 @@ func TestSurplusRequestsAreOneEventASecondAndAllCounted(t *testing.T) {
 			}
 			time.Sleep(surplusEvery)
 			synctest.Wait()
-			told := j.events(t, "requests were refused: there are too many")
+			told := j.events(t, "too many requests: some were refused")
 			if len(told) != second+1 {
 				t.Fatalf("%d events after %d s", len(told), second+1)
 			}

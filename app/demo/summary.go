@@ -56,7 +56,7 @@ func (d *demo) summarize(r report) {
 	}
 	s.print("",
 		s.in(bold, fmt.Sprintf("After %v", time.Since(d.began).Round(time.Second))), "",
-		row(bold, "accepted", r.accepted, "events that the gateway took with a 202"),
+		row(bold, "accepted", r.accepted, "events that the gateway accepted with a 202"),
 		row(bold, "delivered", r.delivered, "deliveries that ended well, by the gateway's ledger"),
 		row(bold, "verified", r.verified, "arrived: both signatures right, the same bytes each time"),
 		row(bold, "retried", r.retried, "deliveries that needed more than one attempt"),

@@ -58,7 +58,7 @@ func (d *demo) tell(ctx context.Context, p *partner, e event) {
 		}
 	}
 	d.tally.refuse(err)
-	d.screen.print(d.screen.in(red, fmt.Sprintf("the gateway did not take a %s: %v", e.kind, err)))
+	d.screen.print(d.screen.in(red, fmt.Sprintf("the gateway did not accept a %s: %v", e.kind, err)))
 }
 
 // drain waits until every accepted event has arrived and the gateway reports

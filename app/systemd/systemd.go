@@ -66,7 +66,7 @@ func (m *Manager) Watch(ctx context.Context, alive func(context.Context) error, 
 	defer tick.Stop()
 	for {
 		if err := m.beat(ctx, alive); err != nil && ctx.Err() == nil {
-			log.Error("the watchdog gets no sign of life", "error", err)
+			log.Error("the watchdog is not notified", "error", err)
 		}
 		select {
 		case <-ctx.Done():

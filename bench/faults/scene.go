@@ -290,7 +290,7 @@ func (s *scene) putBack() (n int) {
 		if g == nil {
 			continue
 		}
-		for _, text := range g.Lines("deliveries were put back on their way") {
+		for _, text := range g.Lines("deliveries were recovered") {
 			var line struct {
 				Reason     string
 				Deliveries int

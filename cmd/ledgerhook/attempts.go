@@ -88,7 +88,7 @@ func (c *cli) showAnswer(a attemptItem, ended bool) error {
 		return err
 	}
 	if a.HeadersCut {
-		c.say("there were more headers; 8 KiB of them are kept")
+		c.say("there were more headers; the first 8 KiB are kept")
 	}
 	body := a.ResponseBody
 	if raw, err := base64.StdEncoding.DecodeString(a.ResponseBase64); err == nil && body == "" {
@@ -102,7 +102,7 @@ func (c *cli) showAnswer(a attemptItem, ended bool) error {
 		fmt.Fprintln(c.out, plain(strings.TrimRight(line, "\r\n")))
 	}
 	if a.Truncated {
-		c.say("the answer was longer; the rest was not kept")
+		c.say("the answer was longer; only this part was kept")
 	}
 	return nil
 }

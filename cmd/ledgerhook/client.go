@@ -124,7 +124,7 @@ func (a *client) unreachable(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no server answers at %s: start one with ledgerhook serve, or set LEDGERHOOK_URL to where it runs", a.base)
+		return fmt.Errorf("no server answers at %s: start one with ledgerhook serve, or set LEDGERHOOK_URL to its address", a.base)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &exitError{exitTimedOut, fmt.Errorf("%s did not answer in time", a.base)}
 	}
@@ -159,7 +159,7 @@ func (a *client) refusal(res *http.Response, raw []byte) error {
 			"%s refuses the token of %s: set LEDGERHOOK_TOKEN to the one it was started with", a.base, a.tokenSource)}
 	}
 	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 {
-		return fmt.Errorf("%s does not answer but leads to %s; is LEDGERHOOK_URL the server's internal address?", a.base, to)
+		return fmt.Errorf("%s redirects to %s; is LEDGERHOOK_URL the server's internal address?", a.base, to)
 	}
 	var p problem
 	_ = json.Unmarshal(raw, &p) // not a problem document: the status says what is known

@@ -112,7 +112,7 @@ func TestRequestsSayWhatTheCommandLineSaid(t *testing.T) {
 		{"partner create acme --public-key " + key, "", "POST /internal/v1/partners",
 			`{"partnerCode":"acme","name":"acme","publicKey":"THE KEY"}`,
 			"partner code    acme\nsecret key      sk\nwebhook secret  whsec_x\n\nPEM\n", "keep both secrets now"},
-		{"partner rotate-key acme --public-key " + key, "", "POST /internal/v1/partners/acme/rotate-key", `{"publicKey":"THE KEY"}`, "", "verifies 24 h more"},
+		{"partner rotate-key acme --public-key " + key, "", "POST /internal/v1/partners/acme/rotate-key", `{"publicKey":"THE KEY"}`, "", "verifies for 24 h more"},
 		{"partner disable acme", "", "POST /internal/v1/partners/acme/disable", "", "", "partner acme is disabled"},
 		{"endpoint add acme --url https://a.example/h --types TopupCard", "", "POST /internal/v1/partners/acme/endpoints",
 			`{"url":"https://a.example/h","webhookTypes":["TopupCard"]}`,
@@ -126,7 +126,7 @@ func TestRequestsSayWhatTheCommandLineSaid(t *testing.T) {
 			"event     evt_1\ndelivery  dlv_1\ndelivery  dlv_2\n", "accepted"},
 		{"send acme --type TopupCard --data - --json", "\uFEFF{}", "POST /internal/v1/events",
 			`{"partnerCode":"acme","webhookType":"TopupCard","data":{}}`,
-			`{"eventId":"evt_1","deliveryIds":[],"duplicate":true}` + "\n", "known already"},
+			`{"eventId":"evt_1","deliveryIds":[],"duplicate":true}` + "\n", "already known"},
 	} {
 		got := run(t, s.env(), test.stdin, strings.Fields(test.args)...)
 		got.has(t, exitOK, test.says)

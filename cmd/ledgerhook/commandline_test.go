@@ -129,7 +129,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	s := httptest.NewServer(http.RedirectHandler(other.URL+"/login", http.StatusTemporaryRedirect))
 	defer s.Close()
 	run(t, []string{"LEDGERHOOK_TOKEN=t", "LEDGERHOOK_URL=" + s.URL}, "", "partner", "show", "acme").
-		has(t, exitFailed, s.URL+" does not answer but leads to "+other.URL+"/login; is LEDGERHOOK_URL the server's internal address?")
+		has(t, exitFailed, s.URL+" redirects to "+other.URL+"/login; is LEDGERHOOK_URL the server's internal address?")
 	if strayed.Load() {
 		t.Error("the redirect was followed")
 	}

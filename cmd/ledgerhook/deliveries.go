@@ -154,7 +154,7 @@ func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 func (c *cli) deliveriesRetry() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "retry ID…", Short: "Try deliveries again: waiting ones now, ended ones as new deliveries",
+		Use: "retry ID…", Short: "Retry deliveries: waiting ones now, finished ones as new deliveries",
 		Long: `Try deliveries again: one that waits is due now, of one that has ended a new
 delivery is made. Prints for each the id of the delivery that goes out.`,
 		Args: cobra.MinimumNArgs(1),
@@ -193,7 +193,7 @@ func (d deliveryItem) retried(ctx context.Context, api *client, id string) strin
 
 func (c *cli) deliveriesCancel() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID…", Short: "End deliveries that wait", Args: cobra.MinimumNArgs(1),
+		Use: "cancel ID…", Short: "Cancel waiting deliveries", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.each(cmd.Context(), args, func(ctx context.Context, api *client, id string) (string, error) {
 				_, err := api.call(ctx, http.MethodPost, deliveryPath(id)+"/cancel", nil)

@@ -15,7 +15,7 @@ func (c *cli) demo() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "See a whole world at work in one process, nothing to install",
+		Short: "Run a gateway, two partners and live traffic in one process",
 		Long: `Runs a server with embedded stores, two sandbox partners, their receivers that
 verify every signature, and live traffic. One partner is healthy, the other one
 fails now and then. The data goes to a temporary directory that is removed at
@@ -32,8 +32,8 @@ exit code 0 only if everything was delivered and verified.`,
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&duration, "duration", 0, "end by itself after this time; without it Ctrl-C does")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "make the last line the summary as JSON")
+	cmd.Flags().DurationVar(&duration, "duration", 0, "stop after this time; default: until Ctrl-C")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary, the last line, as JSON")
 	return cmd
 }
 

@@ -88,11 +88,11 @@ func eventTypes() []string {
 }
 
 func (c *cli) endpoint() *cobra.Command {
-	return group("endpoint", "Say where a partner's notifications go",
+	return group("endpoint", "Manage where a partner's notifications go",
 		c.endpointAdd(), c.endpointList(), c.endpointTest(),
 		c.endpointSwitch("pause", "Hold an endpoint's deliveries",
 			func(endpointItem) string { return "is paused; its deliveries are held" }),
-		c.endpointSwitch("resume", "Release what a pause held", endpointItem.resumed),
+		c.endpointSwitch("resume", "Release the deliveries a pause held", endpointItem.resumed),
 		c.endpointRemove())
 }
 
@@ -144,7 +144,7 @@ func (c *cli) endpointAdd() *cobra.Command {
 				t.fact("order", "by subject")
 			}
 			if e.AckMode == "body" {
-				t.fact("success", "says the answer's body")
+				t.fact("success", "by the answer's body")
 			}
 			if e.Timeout > 0 {
 				t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
@@ -154,11 +154,11 @@ func (c *cli) endpointAdd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&target, "url", "", "where to POST, https")
-	cmd.Flags().StringSliceVar(&types, "types", nil, "the webhookTypes it takes, separated by commas; all without it")
+	cmd.Flags().StringSliceVar(&types, "types", nil, "the webhookTypes it takes, separated by commas; default: all")
 	cmd.Flags().StringVar(&description, "description", "", "a note for people")
-	cmd.Flags().IntVar(&inFlight, "max-in-flight", 0, "how many requests at once at most; the server's default without it")
-	cmd.Flags().IntVar(&rate, "rate-limit", 0, "how many notifications a second at most; no limit without it")
-	cmd.Flags().IntVar(&timeout, "timeout", 0, "seconds that one attempt may take, 3 to 30; the server's default without it")
+	cmd.Flags().IntVar(&inFlight, "max-in-flight", 0, "most requests at once; default: the server's")
+	cmd.Flags().IntVar(&rate, "rate-limit", 0, "most notifications a second; default: no limit")
+	cmd.Flags().IntVar(&timeout, "timeout", 0, "seconds that one attempt may take, 3 to 30; default: the server's")
 	cmd.Flags().BoolVar(&ordered, "ordered", false, "keep the order of a card's, account's or order's notifications")
 	cmd.Flags().StringVar(&ackMode, "ack-mode", "", `what a success is: "status" any 2xx, "body" a JSON answer without success: false`)
 	cmd.Flags().StringArrayVar(&headers, "header", nil, `"Name: value" to send with every notification; may be repeated`)
@@ -227,7 +227,7 @@ func (c *cli) endpointSwitch(verb, short string, done func(endpointItem) string)
 
 func (c *cli) endpointRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove ID", Short: "Remove an endpoint; what waits for it is cancelled", Args: cobra.ExactArgs(1),
+		Use: "remove ID", Short: "Remove an endpoint and cancel its waiting deliveries", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -236,7 +236,7 @@ func (c *cli) endpointRemove() *cobra.Command {
 			if _, err := api.call(cmd.Context(), http.MethodDelete, endpointPath(args[0]), nil); err != nil {
 				return err
 			}
-			c.say("endpoint %s is removed; what waited for it is cancelled", args[0])
+			c.say("endpoint %s is removed; its waiting deliveries are cancelled", args[0])
 			return nil
 		},
 	}
@@ -248,7 +248,7 @@ const testPatience = 30 * time.Second
 func (c *cli) endpointTest() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "test ID", Short: "Send a test notification and tell how it went", Args: cobra.ExactArgs(1),
+		Use: "test ID", Short: "Send a test notification and show the result", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -264,8 +264,8 @@ func (c *cli) endpointTest() *cobra.Command {
 			defer cancel()
 			d, raw, err := firstAttempt(ctx, api, sent.DeliveryID)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return &exitError{exitTimedOut, fmt.Errorf("no attempt within %v%s; look later: ledgerhook deliveries show %s",
-					testPatience, d.waitingText(" because it waits for "), sent.DeliveryID)}
+				return &exitError{exitTimedOut, fmt.Errorf("no attempt within %v%s; look again later: ledgerhook deliveries show %s",
+					testPatience, d.waitingText(" because it is waiting for "), sent.DeliveryID)}
 			}
 			if err != nil {
 				return err

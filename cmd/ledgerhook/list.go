@@ -26,11 +26,11 @@ type listFlags struct {
 func (f *listFlags) register(cmd *cobra.Command) {
 	jsonFlag(cmd, &f.json)
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many to show, at most 500")
-	cmd.Flags().StringVar(&f.cursor, "cursor", "", "go on where an earlier list ended")
+	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue where an earlier list ended")
 }
 
 func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print the server's JSON as it is")
+	cmd.Flags().BoolVar(to, "json", false, "print the server's JSON unchanged")
 }
 
 // list prints one page of what path holds, a table row per item.

@@ -29,7 +29,7 @@ func (c *cli) listen() *cobra.Command {
 	var whole bool
 	cmd := &cobra.Command{
 		Use:   "listen",
-		Short: "Receive notifications: verify, print, and answer as told",
+		Short: "Receive notifications: verify, print, and answer as configured",
 		Long: `Runs a receiver for a partner's developer. Every POST to any path is verified
 with the gateway's public key and the partner's webhook secret, as far as they
 are given, printed, and answered as told; one that does not verify gets 401.
@@ -62,13 +62,13 @@ With neither, nothing is verified and every POST is answered as told.`,
 			return c.receive(cmd.Context(), addr, r, p)
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:9000", "where to listen; :9000 takes other machines, too")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:9000", "where to listen; :9000 also accepts other machines")
 	cmd.Flags().StringVar(&keyFile, "public-key", "", "the gateway's public key, a PEM file")
 	cmd.Flags().StringArrayVar(&secrets, "secret", nil, "a webhook secret, whsec_…; may be given more than once")
 	cmd.Flags().IntVar(&answer.Status, "status", answer.Status, "the status code to answer")
 	cmd.Flags().DurationVar(&answer.Delay, "delay", 0, "how long to wait before answering")
 	cmd.Flags().IntVar(&failFirst, "fail-first", 0, "answer 503 to the first N requests of every id")
-	cmd.Flags().BoolVar(&whole, "body", false, "print the bodies as they came, not the data alone")
+	cmd.Flags().BoolVar(&whole, "body", false, "print the bodies as they arrived, not just the data")
 	_ = cmd.MarkFlagFilename("public-key", "pem")
 	return cmd
 }
@@ -231,5 +231,5 @@ func (p *printer) shown(body []byte) string {
 func (p *printer) summary() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fmt.Sprintf("%d requests, %d refused because they did not verify", p.requests, p.refused)
+	return fmt.Sprintf("%d requests, %d refused because they failed verification", p.requests, p.refused)
 }

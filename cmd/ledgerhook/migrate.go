@@ -49,7 +49,7 @@ func (c *cli) migrate() *cobra.Command {
 			if err := t.flush(); err != nil || newer == 0 {
 				return err
 			}
-			return fmt.Errorf("the database is newer than this program by %d of its steps: run the newer ledgerhook that migrated it", newer)
+			return fmt.Errorf("the database is %d steps ahead of this program: run the newer ledgerhook that migrated it", newer)
 		},
 	}
 	configFlag(cmd, &file)

@@ -33,7 +33,7 @@ func partnerPath(code string) string { return "/internal/v1/partners/" + url.Pat
 func (c *cli) partner() *cobra.Command {
 	return group("partner", "Create and administer partners",
 		c.partnerCreate(), c.partnerList(), c.partnerShow(), c.partnerSwitch("disable", "Stop serving a partner; its deliveries are held"),
-		c.partnerSwitch("enable", "Serve a partner again and release what was held"), c.partnerRotateKey())
+		c.partnerSwitch("enable", "Serve a partner again and release its held deliveries"), c.partnerRotateKey())
 }
 
 func (c *cli) partnerCreate() *cobra.Command {
@@ -80,7 +80,7 @@ func (c *cli) partnerCreate() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "public-key", "", "the partner's public key, a PEM file")
-	cmd.Flags().StringVar(&name, "name", "", "a name for people; CODE without it")
+	cmd.Flags().StringVar(&name, "name", "", "a display name; default: CODE")
 	jsonFlag(cmd, &asJSON)
 	_ = cmd.MarkFlagRequired("public-key")
 	_ = cmd.MarkFlagFilename("public-key", "pem")
@@ -146,7 +146,7 @@ func (c *cli) partnerSwitch(verb, short string) *cobra.Command {
 func (c *cli) partnerRotateKey() *cobra.Command {
 	var keyFile string
 	cmd := &cobra.Command{
-		Use: "rotate-key CODE --public-key FILE", Short: "Replace a partner's public key; the old one verifies 24 h more",
+		Use: "rotate-key CODE --public-key FILE", Short: "Replace a partner's public key; the old one verifies for 24 h more",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := os.ReadFile(keyFile)
@@ -159,7 +159,7 @@ func (c *cli) partnerRotateKey() *cobra.Command {
 			if err := c.post(cmd.Context(), partnerPath(args[0])+"/rotate-key", body); err != nil {
 				return err
 			}
-			c.say("partner %s has the new key; the old one verifies 24 h more", args[0])
+			c.say("partner %s has the new key; the old one verifies for 24 h more", args[0])
 			return nil
 		},
 	}

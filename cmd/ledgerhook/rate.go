@@ -18,7 +18,7 @@ type rateItem struct {
 }
 
 func (c *cli) rate() *cobra.Command {
-	return group("rate", "Feed and list the rates that quotes are made at", c.rateSet(), c.rateList())
+	return group("rate", "Set and list the rates for quotes", c.rateSet(), c.rateList())
 }
 
 func (c *cli) rateSet() *cobra.Command {
@@ -57,7 +57,7 @@ price feed, even while the price stays.`,
 	}
 	cmd.Flags().StringVar(&price, "price", "", "VND per token, like 25450.5")
 	cmd.Flags().StringVar(&network, "network", "", "the network of the wallet, like TRC20")
-	cmd.Flags().StringVar(&wallet, "wallet", "", "the address that the partner's tokens go to")
+	cmd.Flags().StringVar(&wallet, "wallet", "", "the address that receives the partner's tokens")
 	jsonFlag(cmd, &asJSON)
 	for _, name := range []string{"price", "network", "wallet"} {
 		_ = cmd.MarkFlagRequired(name)

@@ -51,9 +51,9 @@ func replayPath(id string) string { return replaysPath + "/" + url.PathEscape(id
 func (c *cli) replay() *cobra.Command {
 	return group("replay", "Send many finished deliveries again",
 		c.replayPreview(), c.replayStart(), c.replayWatch(),
-		c.replayMove("pause", "Hold a running replay", "is paused; what it has sent goes on"),
-		c.replayMove("resume", "Let a replay go on", "goes on"),
-		c.replayMove("cancel", "End a replay", "is cancelled; what it has sent goes on"))
+		c.replayMove("pause", "Hold a running replay", "is paused; deliveries already queued go on"),
+		c.replayMove("resume", "Resume a replay", "goes on"),
+		c.replayMove("cancel", "Cancel a replay", "is cancelled; deliveries already queued go on"))
 }
 
 // replayFilter is which deliveries, as a request says it.
@@ -91,7 +91,7 @@ func (q *replayRequest) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Reference, "reference", "", "only those about this event, card, top-up, transaction, account or order")
 	cmd.Flags().StringVar(&f.ReplayID, "replay", "", "only those made by this replay; with --state exhausted, those of it that failed")
 	cmd.Flags().StringVar(&q.since, "since", "", `only those made since: "2h" ago, "14:00" today, "2026-01-31", or an RFC 3339 time`)
-	cmd.Flags().StringVar(&q.until, "until", "", "only those made before, said like --since")
+	cmd.Flags().StringVar(&q.until, "until", "", "only those made before, in the form of --since")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"delivered", "exhausted", "cancelled"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -113,10 +113,10 @@ func (q *replayRequest) read(now time.Time) error {
 		*moment.into = &at
 	}
 	if since, until := q.Filter.Since, q.Filter.Until; since != nil && until != nil && since.After(*until) {
-		return usage("--since must not lie after --until")
+		return usage("--since must not be after --until")
 	}
 	if q.Filter == (replayFilter{}) {
-		return usage("say which deliveries, by --partner, --state, --since or another filter")
+		return usage("choose deliveries by --partner, --state, --since or another filter")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *cli) replayPreview() *cobra.Command {
 	var asJSON bool
 	q := replayRequest{DryRun: true}
 	cmd := &cobra.Command{
-		Use: "preview", Short: "Tell what a replay would send, and change nothing", Args: cobra.NoArgs,
+		Use: "preview", Short: "Preview a replay without changing anything", Args: cobra.NoArgs,
 		Example: `  ledgerhook replay preview --partner acme --state exhausted --since 14:00 --until 16:30`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := q.read(time.Now()); err != nil {
@@ -176,7 +176,7 @@ type replayPreview struct {
 
 func (c *cli) showPreview(p replayPreview) error {
 	if p.Count == 0 {
-		c.say("no delivery that has ended matches")
+		c.say("no finished delivery matches")
 		return nil
 	}
 	t := c.table("COUNT", "PARTNER", "ENDPOINT", "TYPE", "STATE", "LAST ERROR")
@@ -196,7 +196,7 @@ func (c *cli) showPreview(p replayPreview) error {
 	}
 	p.warn(c)
 	if p.Count > p.Max {
-		c.say("more than %d match, which is the most a replay takes: narrow it, by --since and --until for example", p.Max)
+		c.say("more than %d match, the maximum of a replay: narrow the filters, for example by --since and --until", p.Max)
 		return nil
 	}
 	c.say("%s match; send them again: ledgerhook replay start with the same filters and --reason", p.count())
@@ -224,11 +224,11 @@ func (p replayPreview) warn(c *cli) {
 		n    int
 		says string
 	}{
-		{w.Delivered, "have been delivered already"},
-		{w.Retrying, "are still under way in another delivery, and would be skipped"},
+		{w.Delivered, "have already been delivered"},
+		{w.Retrying, "have another delivery under way, and would be skipped"},
 		{w.URLChanged, "ended before their endpoint's URL was changed"},
 		{w.SecretRotated, "ended before their partner had a newer signing secret"},
-		{w.Removed, "have no endpoint any more, and would be skipped"},
+		{w.Removed, "no longer have an endpoint, and would be skipped"},
 	} {
 		if warning.n > 0 {
 			c.say("%d of the newest %d %s", warning.n, w.Checked, warning.says)
@@ -240,7 +240,7 @@ func (c *cli) replayStart() *cobra.Command {
 	var asJSON, watch bool
 	var q replayRequest
 	cmd := &cobra.Command{
-		Use: "start --reason TEXT", Short: "Start a replay of what the filters match now", Args: cobra.NoArgs,
+		Use: "start --reason TEXT", Short: "Start a replay of the deliveries that match now", Args: cobra.NoArgs,
 		Example: `  ledgerhook replay start --partner acme --state exhausted --since 2h --reason 'their outage' --watch`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if strings.TrimSpace(q.Reason) == "" {
@@ -273,13 +273,13 @@ func (c *cli) replayStart() *cobra.Command {
 			if watch {
 				return c.watchReplay(cmd.Context(), api, r.ID, watchPatience, false)
 			}
-			c.say("it runs; follow it: ledgerhook replay watch %s", r.ID)
+			c.say("it is running; follow it: ledgerhook replay watch %s", r.ID)
 			return nil
 		},
 	}
 	q.register(cmd)
 	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit log")
-	cmd.Flags().IntVar(&q.Rate, "rate", 0, "deliveries a second at most; the server's default without it")
+	cmd.Flags().IntVar(&q.Rate, "rate", 0, "most deliveries a second; default: the server's")
 	cmd.Flags().BoolVar(&watch, "watch", false, "follow it to its end")
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -307,13 +307,13 @@ func (c *cli) replayWatch() *cobra.Command {
 	var asJSON bool
 	var patience time.Duration
 	cmd := &cobra.Command{
-		Use: "watch ID", Short: "Follow a replay until every delivery of it has ended", Args: cobra.ExactArgs(1),
-		Long: `Follow a replay until every delivery of it has ended, or it is paused, stopped or
+		Use: "watch ID", Short: "Follow a replay until all its deliveries have ended", Args: cobra.ExactArgs(1),
+		Long: `Follow a replay until all its deliveries have ended, or it is paused, stopped or
 cancelled. Exit code 0: all were delivered or skipped. 6: some failed. 5: it does
 not run. 8: --timeout came first.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if patience <= 0 {
-				return usage("--timeout must be more than nothing, like 10m")
+				return usage("--timeout must be above 0, like 10m")
 			}
 			api, err := c.client()
 			if err != nil {
@@ -322,8 +322,8 @@ not run. 8: --timeout came first.`,
 			return c.watchReplay(cmd.Context(), api, args[0], patience, asJSON)
 		},
 	}
-	cmd.Flags().DurationVar(&patience, "timeout", watchPatience, "how long to follow it at most")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's last JSON as it is, and nothing meanwhile")
+	cmd.Flags().DurationVar(&patience, "timeout", watchPatience, "longest time to follow it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print only the server's last JSON, unchanged")
 	return cmd
 }
 
@@ -360,7 +360,7 @@ func (c *cli) watchReplay(ctx context.Context, api *client, id string, patience 
 		}
 		line.end()
 		if errors.Is(waiting.Err(), context.DeadlineExceeded) {
-			return &exitError{exitTimedOut, fmt.Errorf("the replay has not ended within %v; it goes on: ledgerhook replay watch %s", patience, id)}
+			return &exitError{exitTimedOut, fmt.Errorf("the replay has not ended within %v; it is still running: ledgerhook replay watch %s", patience, id)}
 		}
 		return waiting.Err()
 	}

@@ -40,8 +40,8 @@ func TestAPreviewTellsWhatAReplayWouldSend(t *testing.T) {
 	}
 	s = newServer(t, map[string][]string{"POST /internal/v1/replays": {`200 {"count":0,"max":100000,"breakdown":[],"sample":[]}`, `200 {"count":100001,"countIs":"atLeast","max":100000,"breakdown":[],"sample":[]}`,
 		`200 {"count":48200,"countIs":"about","max":100000,"grouped":10000,"breakdown":[],"sample":[]}`, `200 {"count":10000,"countIs":"atLeast","max":100000,"grouped":10000,"breakdown":[],"sample":[]}`}})
-	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "no delivery that has ended matches")
-	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "narrow it")
+	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "no finished delivery matches")
+	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "narrow the filters")
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "the table counts the newest 10000\nabout 48200 match")
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "at least 10000 match")
 }
@@ -153,7 +153,7 @@ func TestAnEndpointIsAddedAsTheFlagsSay(t *testing.T) {
 	if want := `{"url":"https://a.example/h","maxInFlight":4,"rateLimit":10,"ordered":true,"ackMode":"body","timeoutSeconds":20,"headers":{"Authorization":"Bearer a:b, c","X-Team":"cards"}}`; s.last(t).body != want {
 		t.Errorf("asked %s", cmp.Diff(want, s.last(t).body))
 	}
-	if want := "endpoint    ep_1\nurl         https://a.example/h\ntypes       all\nrate limit  10 a second\norder       by subject\nsuccess     says the answer's body\ntime limit  20 s\nheaders     Authorization, X-Team\n"; got.out != want {
+	if want := "endpoint    ep_1\nurl         https://a.example/h\ntypes       all\nrate limit  10 a second\norder       by subject\nsuccess     by the answer's body\ntime limit  20 s\nheaders     Authorization, X-Team\n"; got.out != want {
 		t.Errorf("printed\n%s", got.out)
 	}
 	for _, headers := range [][]string{{"s3cret"}, {": s3cret"}, {"X-A: s3cret", "X-A: s3cret"}} {

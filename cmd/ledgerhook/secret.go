@@ -21,7 +21,7 @@ type secretItem struct {
 func (c *cli) secret() *cobra.Command {
 	return group("secret", "Create and change a partner's webhook secrets",
 		c.secretCreate(), c.secretList(),
-		c.secretSwitch("activate", "Sign with a pending secret; the one before signs 24 h more", "signs from now on; the secret before it signs 24 h more"),
+		c.secretSwitch("activate", "Sign with a pending secret; the previous one signs for 24 h more", "signs from now on; the previous secret signs for 24 h more"),
 		c.secretSwitch("revoke", "End a secret at once", "is revoked"))
 }
 

@@ -57,9 +57,9 @@ func (c *cli) send() *cobra.Command {
 				return err
 			}
 			if got.Duplicate {
-				c.say("known already: nothing is sent again")
+				c.say("already known: nothing is sent again")
 			} else {
-				c.say("accepted: it cannot be lost any more")
+				c.say("accepted: it is stored and will be delivered")
 			}
 			if asJSON {
 				return c.raw(raw)
@@ -74,7 +74,7 @@ func (c *cli) send() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "the webhookType")
 	cmd.Flags().StringVar(&file, "data", "", "a file that holds the event's data as JSON, - for standard input")
-	cmd.Flags().StringVar(&key, "key", "", "an idempotency key; without it the event's own fields make one")
+	cmd.Flags().StringVar(&key, "key", "", "an idempotency key; default: made from the event's fields")
 	jsonFlag(cmd, &asJSON)
 	_ = cmd.MarkFlagRequired("type")
 	_ = cmd.MarkFlagRequired("data")

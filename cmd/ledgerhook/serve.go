@@ -16,7 +16,7 @@ import (
 )
 
 func configFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "config", "", "a YAML file of settings; the environment wins over it")
+	cmd.Flags().StringVar(to, "config", "", "a YAML file of settings; environment variables override it")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 }
 
@@ -53,7 +53,7 @@ func (c *cli) serve() *cobra.Command {
 			app.TakeStandardLog(log)
 			manager, err := systemd.Find(c.env)
 			if err != nil {
-				log.Warn("the service manager is not told how the process is", "error", err)
+				log.Warn("the service manager cannot be notified", "error", err)
 			}
 			defer func() { _ = manager.Close() }()
 			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version, FirstLogin: c.showFirstLogin})
@@ -72,7 +72,7 @@ func (c *cli) serve() *cobra.Command {
 func (c *cli) runUntilStopped(ctx context.Context, a *app.App, manager *systemd.Manager, log *slog.Logger) error {
 	told := func(err error) {
 		if err != nil {
-			log.Warn("the service manager was not told how the process is", "error", err)
+			log.Warn("the service manager was not notified", "error", err)
 		}
 	}
 	told(manager.Ready("serving on " + a.InternalURL()))
@@ -86,7 +86,7 @@ func (c *cli) runUntilStopped(ctx context.Context, a *app.App, manager *systemd.
 		log.Info("stopping: unfinished requests are drained")
 	case <-a.Done():
 	}
-	told(manager.Stopping("finishing what is being sent"))
+	told(manager.Stopping("finishing attempts under way"))
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.StopLimit)
 	defer cancel()
 	if err := a.Stop(limited); err != nil {

@@ -46,7 +46,7 @@ func (f *signFlags) register(cmd *cobra.Command, secret string) {
 	cmd.Flags().StringVar(&f.file, "file", "", "a JSON file, - for standard input")
 	cmd.Flags().StringVar(&f.keyFile, "key", "", "the private key, a PEM file")
 	cmd.Flags().StringVar(&f.secret, "secret", "", secret)
-	cmd.Flags().StringVar(&f.url, "url", f.url, "the address in the curl line")
+	cmd.Flags().StringVar(&f.url, "url", f.url, "the server address in the curl line")
 	_ = cmd.MarkFlagRequired("file")
 	_ = cmd.MarkFlagRequired("key")
 	_ = cmd.MarkFlagRequired("secret")
@@ -76,7 +76,7 @@ func (c *cli) sign() *cobra.Command {
 	for _, op := range signer.Operations {
 		cmds = append(cmds, c.signRequest(op))
 	}
-	return group("sign", "Sign as a partner or as the gateway does, and print the curl line", append(cmds, c.signNotification())...)
+	return group("sign", "Sign like a partner or the gateway, and print the curl line", append(cmds, c.signNotification())...)
 }
 
 func (c *cli) signRequest(op signer.Operation) *cobra.Command {
@@ -177,7 +177,7 @@ it as a curl line.`,
 	}
 	f.register(cmd, "the webhook secret, whsec_…")
 	cmd.Flags().StringVar(&kind, "type", "", "the webhookType")
-	cmd.Flags().StringVar(&id, "id", "", "the webhook-id; a new one without it")
+	cmd.Flags().StringVar(&id, "id", "", "the webhook-id; default: a new one")
 	_ = cmd.MarkFlagRequired("type")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

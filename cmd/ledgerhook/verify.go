@@ -20,7 +20,7 @@ func (c *cli) verify() *cobra.Command {
 	var secrets, headers []string
 	cmd := &cobra.Command{
 		Use:   "verify FILE|-",
-		Short: "Verify a notification or a partner's request that was kept",
+		Short: "Verify a saved notification or partner request",
 		Long: `Verifies a notification: its RSA signature with the gateway's public key, its
 Standard Webhooks headers with the partner's webhook secret, or both. FILE holds
 the body, exactly as it came, or a whole HTTP request with its headers.
@@ -115,7 +115,7 @@ func (c *cli) judge(ctx context.Context, got signer.Capture, public *rsa.PublicK
 // rsaAdvice is what verify says of an RSA signature that is wrong.
 func rsaAdvice(err error) string {
 	if err.Error() == signer.ErrSignature.Error() {
-		return "signed by another key, or data is not what was signed"
+		return "signed by another key, or data is not the signed data"
 	}
 	return err.Error()
 }
@@ -124,7 +124,7 @@ func rsaAdvice(err error) string {
 func standardNote(c signer.Check, h http.Header) string {
 	sent, _ := signer.SentAt(h)
 	if !c.Found.None() {
-		return "without the line end that the file has after the body" + age(sent)
+		return "without the line end after the body" + age(sent)
 	}
 	return "sent " + clock(sent) + age(sent)
 }
@@ -135,13 +135,13 @@ func standardAdvice(h http.Header, err error) error {
 			return fmt.Errorf("the header %s is missing: give it with --header, or a file with the whole request", name)
 		}
 	}
-	return fmt.Errorf("%w: another secret, or the body is not byte for byte what was sent", err)
+	return fmt.Errorf("%w: another secret, or the body is not exactly the one sent", err)
 }
 
 // age says so when a receiver would refuse the notification by now.
 func age(sent time.Time) string {
 	if old := time.Since(sent); old > signer.Tolerance || old < -signer.Tolerance {
-		return fmt.Sprintf("; a receiver would refuse it now, it takes at most %v of difference", signer.Tolerance)
+		return fmt.Sprintf("; a receiver would refuse it now: it accepts a difference of at most %v", signer.Tolerance)
 	}
 	return ""
 }
@@ -165,7 +165,7 @@ func (c *cli) judgeRequest(op signer.Operation, body []byte, public *rsa.PublicK
 		return t.flush()
 	}
 	t.row("RSA signature", wrong, request.Explain(secrets[0], public).String())
-	t.row(cell{"", grey}, cell{"", grey}, "what is signed:")
+	t.row(cell{"", grey}, cell{"", grey}, "signed text:")
 	for _, text := range request.Candidates(secrets[0]) {
 		t.row(cell{"", grey}, cell{"", grey}, text)
 	}
@@ -199,7 +199,7 @@ func (c *cli) judgeResponse(op signer.Operation, body []byte, public *rsa.Public
 	}
 	t := c.table()
 	if err := signer.Verify(public, []byte(text), signature); err != nil {
-		t.row("RSA signature", wrong, "another key or secret, or the body is not what was sent; what is signed:")
+		t.row("RSA signature", wrong, "another key or secret, or the body is not the one sent; signed text:")
 		t.row(cell{"", grey}, cell{"", grey}, text)
 		if err := t.flush(); err != nil {
 			return err

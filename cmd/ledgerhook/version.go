@@ -12,7 +12,7 @@ var version = "dev"
 
 func (c *cli) version() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version and what it was built from", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version and the build's origin", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			t := c.table()
 			t.fact("ledgerhook", version)

@@ -149,7 +149,7 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 	if line, _ := waitLine(t, out, "TopupCard"); !strings.Contains(line, "✓ rsa  ✓ standard") {
 		t.Errorf("the receiver says %q", line)
 	}
-	do(data, exitOK, "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitOK, "known already")
+	do(data, exitOK, "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitOK, "already known")
 	do(strings.Replace(data, "250000", "1", 1), exitChanged, "send", "acme", "--type", "TopupCard", "--data", "-")
 	do(`{"id":"top_2"}`, exitFailed, "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitFailed, "amount")
 	if got := do("", exitOK, "deliveries", "show", dlv); fact(got.out, "state") == "exhausted" {

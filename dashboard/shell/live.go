@@ -91,7 +91,7 @@ func (h *hub) poll(ctx context.Context, t *topic, read source) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			h.log.DebugContext(ctx, "what is new cannot be read", "error", err)
+			h.log.DebugContext(ctx, "news for live pages cannot be read", "error", err)
 		default:
 			h.tell(t, now)
 		}

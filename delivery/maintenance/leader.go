@@ -63,7 +63,7 @@ func (l *leader) run(ctx context.Context, duties func(ctx context.Context)) {
 	defer tick.Stop()
 	for {
 		leads, until, err := l.lead(ctx)
-		failing.Note(ctx, l.log, "find out who keeps deliveries on their way", "lead", err)
+		failing.Note(ctx, l.log, "find out who leads maintenance", "lead", err)
 		pause := tick.C
 		if leads {
 			l.serve(ctx, until, duties)
@@ -89,7 +89,7 @@ func (l *leader) lead(ctx context.Context) (leads bool, until time.Time, err err
 
 // serve has duties done for as long as this process leads, and gives the lead up.
 func (l *leader) serve(ctx context.Context, until time.Time, duties func(ctx context.Context)) {
-	l.log.Info("this process keeps deliveries on their way")
+	l.log.Info("this process leads maintenance")
 	l.succeed()
 	leading, end := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -99,10 +99,10 @@ func (l *leader) serve(ctx context.Context, until time.Time, duties func(ctx con
 	done.Wait()
 	resigning := context.WithoutCancel(ctx)
 	if err := within(resigning, leadTimeout, func(ctx context.Context) error { return l.election.Resign(ctx, l.id) }); err != nil {
-		l.log.Debug("the lead ends by itself", "error", err)
+		l.log.Debug("the lead was not resigned and will expire", "error", err)
 	}
 	if ctx.Err() == nil {
-		l.log.Info("this process no longer keeps deliveries on their way")
+		l.log.Info("this process no longer leads maintenance")
 	}
 }
 

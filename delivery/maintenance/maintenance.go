@@ -120,7 +120,7 @@ type steps struct {
 // run reports whether the step went well.
 func (s *steps) run(ctx context.Context, name string, do func(context.Context) error) (ok bool) {
 	err := within(ctx, stepTimeout, do)
-	s.failing.Note(ctx, s.log, "keep deliveries on their way", name, err)
+	s.failing.Note(ctx, s.log, "maintain the queue", name, err)
 	return err == nil
 }
 
@@ -131,7 +131,7 @@ func (s *steps) repair(ctx context.Context, name, reason string, do func(context
 		n, err := do(ctx)
 		if n > 0 {
 			s.metrics.repaired.WithLabelValues(reason).Add(float64(n))
-			s.log.Info("deliveries were put back on their way", "reason", reason, "deliveries", n)
+			s.log.Info("deliveries were recovered", "reason", reason, "deliveries", n)
 		}
 		return err
 	})

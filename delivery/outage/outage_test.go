@@ -16,7 +16,7 @@ func TestAnOutageIsToldOnceOfEachStepAndOnceWhenItIsOver(t *testing.T) {
 	var l Log
 	tell := func(step string, err error, want int) {
 		t.Helper()
-		l.Note(t.Context(), log, "keep deliveries on their way", step, err)
+		l.Note(t.Context(), log, "maintain the queue", step, err)
 		if got := strings.Count(lines.String(), "\n"); got != want {
 			t.Errorf("%d lines, want %d:\n%s", got, want, lines.String())
 		}
@@ -40,7 +40,7 @@ func TestAnOutageIsToldOnceOfEachStepAndOnceWhenItIsOver(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	l.Note(ctx, log, "keep deliveries on their way", "promote", ctx.Err())
+	l.Note(ctx, log, "maintain the queue", "promote", ctx.Err())
 	tell("promote", nil, 6)
 	if text := lines.String(); strings.Count(text, "connection refused") != 4 || strings.Count(text, " again") != 2 {
 		t.Error(text)

@@ -130,7 +130,7 @@ func (q *Queue) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Ready reports whether every shard takes what is written to it: a Redis that
+// Ready reports whether every shard accepts writes: a Redis that
 // only reads, whose memory is full or that lacks replicas answers a ping all
 // the same. The error names what Redis says.
 func (q *Queue) Ready(ctx context.Context) error {

@@ -40,7 +40,7 @@ func (a *Accounts) OnceForm(ctx context.Context, token string, do func() (result
 		return "", false, errors.Join(err, forget)
 	}
 	if _, err := a.happened(ctx, "UPDATE form_tokens SET result = $2 WHERE hash = $1", hash, result); err != nil {
-		a.db.Log.WarnContext(ctx, "what came of a form is not noted", "error", err)
+		a.db.Log.WarnContext(ctx, "a form's outcome was not recorded", "error", err)
 	}
 	return result, false, nil
 }

@@ -56,7 +56,7 @@ func (a *Accounts) Session(ctx context.Context, hash []byte, now time.Time) (s p
 	}
 	if now.Sub(s.SeenAt) >= sessionTouch {
 		if _, err := a.db.Write.ExecContext(ctx, "UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2", hash, database.Micros(now)); err != nil {
-			a.db.Log.WarnContext(ctx, "a session's newest request is not noted", "session", s.ID, "error", err)
+			a.db.Log.WarnContext(ctx, "a session's last request was not recorded", "session", s.ID, "error", err)
 		}
 	}
 	return s, p, true, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Ready reports whether the database takes what is written to it: a mark of
+// Ready reports whether the database accepts writes: a mark of
 // this check is committed. The error says what is wrong, without a secret, and
 // is Unavailable.
 func (db *DB) Ready(ctx context.Context, mark string) error {
