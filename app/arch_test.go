@@ -65,6 +65,9 @@ var parts = map[string][]string{
 	"delivery/guard":           {"webhook"},
 	"delivery/outage":          nil,
 
+	"partners":      {"^"},
+	"partners/mail": {"partners"},
+
 	"ledger":            {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
@@ -86,6 +89,7 @@ var reserved = []struct {
 	{"github.com/redis/go-redis", []string{"delivery/queue", "web", "bench"}},
 	{"github.com/jackc/pgx", []string{"ledger/database", "ledger/ledgertest", "bench"}},
 	{"modernc.org/sqlite", []string{"ledger/database", "bench"}},
+	{"github.com/wneessen/go-mail", []string{"partners/mail"}},
 	{"github.com/pressly/goose", []string{"ledger/database"}},
 	{"html/template", []string{"dashboard"}},
 	{module + "/config", []string{"app", "cmd", "bench"}},
@@ -216,6 +220,8 @@ func TestAWrongImportIsFound(t *testing.T) {
 		{"pgx in the rest of ledger", "ledger/writer.go", "github.com/jackc/pgx/v5/pgconn", "only ledger/database, ledger/ledgertest, bench may"},
 		{"sqlite outside ledger", "app/app.go", "modernc.org/sqlite", "only ledger/database, bench may"},
 		{"goose outside ledger", "cmd/ledgerhook/migrate.go", "github.com/pressly/goose/v3", "only ledger/database may"},
+		{"mail outside partners/mail", "app/people.go", "github.com/wneessen/go-mail", "only partners/mail may"},
+		{"the accounts know nothing of the mail server", "partners/code.go", "ledgerhook/partners/mail", "partners may import webhook, signer of ours"},
 		{"html/template outside dashboard", "ingest/docs.go", "html/template", "only dashboard may"},
 		{"reports in a page", "dashboard/ops/home.go", "ledgerhook/ledger/reports", ""},
 		{"reports in the ledger's delivery path", "ledger/claim.go", "ledgerhook/ledger/reports", "only app, dashboard, bench, ledger/ledgertest may"},

@@ -18,7 +18,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/reports"
-	"ledgerhook/partners"
+	"ledgerhook/partners/mail"
 	"ledgerhook/signer"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -177,7 +177,7 @@ func (d *diagnosis) mail(ctx context.Context) {
 		d.add("mail", nil, "no mail server: one-time codes go to /ops/mailbox")
 		return
 	}
-	server, err := partners.NewSMTP(d.cfg.SMTPURL)
+	server, err := mail.NewSMTP(d.cfg.SMTPURL)
 	if err == nil {
 		err = server.Try(ctx)
 	}

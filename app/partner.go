@@ -11,6 +11,7 @@ import (
 	"ledgerhook/ledger/prices"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
+	"ledgerhook/partners/mail"
 	"ledgerhook/web"
 )
 
@@ -21,7 +22,7 @@ const mailTime = 5 * time.Second
 func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(mux)
 	mountDocs(mux)
-	postman, err := partners.OpenMail(a.config.SMTPURL, partners.NewMailbox(a.accounts, a.box), a.log, a.mailed)
+	postman, err := mail.Open(a.config.SMTPURL, partners.NewMailbox(a.accounts, a.box), a.log, a.mailed)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/partners"
+	"ledgerhook/partners/mail"
 	"ledgerhook/webhook"
 )
 
@@ -89,31 +90,31 @@ func (a *App) sendMail() (func(ctx context.Context, to, subject, text string) er
 	if a.config.SMTPURL == "" {
 		return nil, nil
 	}
-	server, err := partners.NewSMTP(a.config.SMTPURL)
+	server, err := mail.NewSMTP(a.config.SMTPURL)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, to, subject, text string) error {
 		err := server.Write(ctx, to, subject, text)
 		if err != nil {
-			a.mailed(partners.MailLost) // whoever invites sees it and tries again
+			a.mailed(mail.Lost) // whoever invites sees it and tries again
 			return err
 		}
-		a.mailed(partners.MailSent)
+		a.mailed(mail.Sent)
 		return nil
 	}, nil
 }
 
 // newMailMetric counts one-time codes and invitations.
 func newMailMetric(reg prometheus.Registerer) *prometheus.CounterVec {
-	mail := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_mail_total",
+	sent := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_mail_total",
 		Help: "Attempts to send one-time codes and invitations: sent, failed (tried again) or lost."}, []string{"result"})
-	reg.MustRegister(mail)
-	for _, result := range partners.MailResults {
-		mail.WithLabelValues(string(result))
+	reg.MustRegister(sent)
+	for _, result := range mail.Results {
+		sent.WithLabelValues(string(result))
 	}
-	return mail
+	return sent
 }
 
 // mailed counts what became of an attempt to send mail.
-func (a *App) mailed(result partners.MailResult) { a.mail.WithLabelValues(string(result)).Inc() }
+func (a *App) mailed(result mail.Result) { a.mail.WithLabelValues(string(result)).Inc() }

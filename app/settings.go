@@ -6,6 +6,7 @@ import (
 
 	"ledgerhook/config"
 	"ledgerhook/partners"
+	"ledgerhook/partners/mail"
 )
 
 // CheckSettings checks what config leaves to those who use it: the first
@@ -18,7 +19,7 @@ func CheckSettings(cfg config.Config) error {
 		}
 	}
 	if cfg.SMTPURL != "" {
-		if _, err := partners.NewSMTP(cfg.SMTPURL); err != nil {
+		if _, err := mail.NewSMTP(cfg.SMTPURL); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,18 @@ import (
 	"time"
 )
 
+// Letter is a one-time code on its way. It is never logged.
+type Letter struct {
+	To   Addressee
+	Code string
+}
+
+// Mailer sends letters after the request they belong to: Send never waits and
+// reports nothing, so that neither an answer nor its time depends on the mail.
+type Mailer interface {
+	Send(Letter)
+}
+
 // wording is a letter in one language: the body takes the code, then the
 // minutes it is valid for.
 type wording struct{ subject, body string }
@@ -28,8 +40,8 @@ Nếu bạn không yêu cầu mã, hãy bỏ qua thư này.
 `},
 }
 
-// text is the letter in its addressee's language.
-func (l Letter) text() (subject, body string) {
+// Text is the letter in its addressee's language.
+func (l Letter) Text() (subject, body string) {
 	w, known := wordings[l.To.Lang]
 	if !known {
 		w = wordings["en"]

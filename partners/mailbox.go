@@ -3,7 +3,6 @@ package partners
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"ledgerhook/signer"
@@ -34,7 +33,7 @@ type MailboxStore interface {
 	Letters(ctx context.Context, cursor string, limit int) (found []KeptLetter, next string, err error)
 }
 
-// Mailbox is the Carrier of a gateway without a mail server: letters stay with
+// Mailbox is the mail.Carrier of a gateway without a mail server: letters stay with
 // it, their codes sealed, for the operators to read.
 type Mailbox struct {
 	store MailboxStore
@@ -44,7 +43,7 @@ type Mailbox struct {
 // NewMailbox returns the mailbox in store.
 func NewMailbox(store MailboxStore, box *signer.Box) *Mailbox { return &Mailbox{store, box} }
 
-// Carry implements Carrier.
+// Carry implements mail.Carrier.
 func (m *Mailbox) Carry(ctx context.Context, l Letter) error {
 	id := webhook.NewID(LetterPrefix)
 	return m.store.KeepLetter(ctx, KeptLetter{id, l.To, m.box.Seal("letter/"+id, []byte(l.Code)), time.Now()})
@@ -71,24 +70,8 @@ func (m *Mailbox) List(ctx context.Context, cursor string, limit int) (letters [
 			return nil, "", fmt.Errorf("open letter %s: %w", k.ID, err)
 		}
 		o := OpenLetter{Letter: Letter{k.To, string(code)}, ID: k.ID, CreatedAt: k.CreatedAt}
-		o.Subject, o.Body = o.text()
+		o.Subject, o.Body = o.Text()
 		letters = append(letters, o)
 	}
 	return letters, next, nil
-}
-
-// OpenMail returns the postman for smtpURL (LEDGERHOOK_SMTP_URL). Without one
-// letters go to the development mailbox, and the log says so.
-func OpenMail(smtpURL string, mailbox *Mailbox, log *slog.Logger, count func(MailResult)) (*Postman, error) {
-	if smtpURL == "" {
-		log.Warn("there is no mail server (LEDGERHOOK_SMTP_URL): one-time codes go to the development mailbox at /ops/mailbox")
-		return NewPostman(mailbox, log), nil
-	}
-	carrier, err := NewSMTP(smtpURL)
-	if err != nil {
-		return nil, err
-	}
-	p := NewPostman(carrier, log)
-	p.count = count
-	return p, nil
 }

@@ -1,5 +1,10 @@
 // Package partners holds the accounts of the payment company's partners: their
 // keys, secrets and settings, and the rules these obey.
+//
+// The people who sign in, with their passwords, sessions and roles, are here as
+// well: a person belongs to one partner or, as an operator, to none, and Scope
+// and AuditEntry, which name both, stand between them. What letters are is said
+// here, how they travel in partners/mail.
 package partners
 
 import (

@@ -1,4 +1,4 @@
-package partners
+package mail
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wneessen/go-mail"
+	gomail "github.com/wneessen/go-mail"
+
+	"ledgerhook/partners"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 type SMTP struct {
 	host    string
 	from    string
-	options []mail.Option
+	options []gomail.Option
 }
 
 // NewSMTP reads the address of a mail server: smtp://user:password@host:587,
@@ -39,7 +41,7 @@ func NewSMTP(address string) (*SMTP, error) {
 		return nil, errors.New("LEDGERHOOK_SMTP_URL must be like smtp://user:password@host:587 or smtps://host")
 	}
 	s := &SMTP{host: u.Hostname()}
-	if s.from, err = ReadEmail(sender(u)); err != nil {
+	if s.from, err = partners.ReadEmail(sender(u)); err != nil {
 		return nil, errors.New("LEDGERHOOK_SMTP_URL names no sender: add ?from= and an e-mail address")
 	}
 	port := submissionPort
@@ -51,16 +53,16 @@ func NewSMTP(address string) (*SMTP, error) {
 			return nil, errors.New("LEDGERHOOK_SMTP_URL must have a number as its port")
 		}
 	}
-	s.options = []mail.Option{mail.WithPort(port), mail.WithTimeout(smtpTimeout), mail.WithTLSPolicy(mail.TLSOpportunistic)}
+	s.options = []gomail.Option{gomail.WithPort(port), gomail.WithTimeout(smtpTimeout), gomail.WithTLSPolicy(gomail.TLSOpportunistic)}
 	if u.Scheme == "smtps" {
-		s.options = append(s.options, mail.WithSSL())
+		s.options = append(s.options, gomail.WithSSL())
 	}
 	if password, ok := u.User.Password(); ok {
-		s.options = append(s.options, mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+		s.options = append(s.options, gomail.WithUsername(u.User.Username()), gomail.WithPassword(password))
 		if isLocal(s.host) {
-			s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthPlain)) // the others are not tried without TLS
+			s.options = append(s.options, gomail.WithSMTPAuth(gomail.SMTPAuthPlain)) // the others are not tried without TLS
 		} else {
-			s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithTLSPolicy(mail.TLSMandatory))
+			s.options = append(s.options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithTLSPolicy(gomail.TLSMandatory))
 		}
 	}
 	return s, nil
@@ -87,8 +89,8 @@ func isLocal(host string) bool {
 }
 
 // Carry implements Carrier.
-func (s *SMTP) Carry(ctx context.Context, l Letter) error {
-	subject, body := l.text()
+func (s *SMTP) Carry(ctx context.Context, l partners.Letter) error {
+	subject, body := l.Text()
 	return s.Write(ctx, l.To.Email, subject, body)
 }
 
@@ -99,12 +101,12 @@ func (s *SMTP) Write(ctx context.Context, to, subject, body string) error {
 	if err != nil {
 		return err
 	}
-	client, err := mail.NewClient(s.host, s.options...)
+	client, err := gomail.NewClient(s.host, s.options...)
 	if err != nil {
 		return fmt.Errorf("set up mail: %w", err)
 	}
 	if err := client.DialAndSendWithContext(ctx, message); err != nil {
-		var refused *mail.SendError
+		var refused *gomail.SendError
 		if errors.As(err, &refused) && !refused.IsTemp() && refused.ErrorCode() >= 500 {
 			return fmt.Errorf("%w: %w", ErrUndeliverable, err)
 		}
@@ -113,10 +115,10 @@ func (s *SMTP) Write(ctx context.Context, to, subject, body string) error {
 	return nil
 }
 
-// Try goes the way of a letter as far as the mail server asks for one: it
-// connects, turns to TLS and signs in, and sends nothing.
+// Try connects to the mail server, turns to TLS and signs in, as a letter would,
+// and sends nothing.
 func (s *SMTP) Try(ctx context.Context) error {
-	client, err := mail.NewClient(s.host, s.options...)
+	client, err := gomail.NewClient(s.host, s.options...)
 	if err != nil {
 		return fmt.Errorf("set up mail: %w", err)
 	}
@@ -126,12 +128,12 @@ func (s *SMTP) Try(ctx context.Context) error {
 	return client.Close()
 }
 
-func (s *SMTP) message(to, subject, body string) (*mail.Msg, error) {
-	to, err := ReadEmail(to)
+func (s *SMTP) message(to, subject, body string) (*gomail.Msg, error) {
+	to, err := partners.ReadEmail(to)
 	if err != nil {
 		return nil, fmt.Errorf("%w: what was sent as an e-mail is no address", ErrUndeliverable)
 	}
-	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(s.from), m.To(to)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUndeliverable, err)
 	}
@@ -140,6 +142,6 @@ func (s *SMTP) message(to, subject, body string) (*mail.Msg, error) {
 	_, domain, _ := strings.Cut(s.from, "@")
 	m.SetMessageIDWithValue(rand.Text() + "@" + domain)
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
-	m.SetBodyString(mail.TypeTextPlain, body)
+	m.SetBodyString(gomail.TypeTextPlain, body)
 	return m, nil
 }

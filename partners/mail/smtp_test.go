@@ -1,4 +1,4 @@
-package partners
+package mail
 
 import (
 	"crypto/ecdsa"
@@ -23,6 +23,8 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 	"github.com/wneessen/go-mail"
+
+	"ledgerhook/partners"
 )
 
 // envelope is a message as the server got it.
@@ -149,7 +151,7 @@ func checkMessage(t *testing.T, raw string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSubject, wantBody := letter.text()
+	wantSubject, wantBody := letter.Text()
 	if subject != wantSubject || strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")) != strings.TrimSpace(wantBody) {
 		t.Errorf("got %q\n%s", subject, body)
 	}
@@ -159,9 +161,9 @@ func checkMessage(t *testing.T, raw string) {
 }
 
 func TestThePostmanTriesABusyServerAgain(t *testing.T) {
-	waits := mailWaits
-	mailWaits = []time.Duration{time.Millisecond, time.Millisecond}
-	t.Cleanup(func() { mailWaits = waits })
+	before := retryWaits
+	retryWaits = []time.Duration{time.Millisecond, time.Millisecond}
+	t.Cleanup(func() { retryWaits = before })
 	p := openPost(t, nil, false)
 	p.refuse <- &smtp.SMTPError{Code: 451, Message: "come back later"}
 	s, err := NewSMTP("smtp://" + p.address)
@@ -193,7 +195,7 @@ func TestWhatCannotBeDeliveredIsNotTriedAgain(t *testing.T) {
 		t.Errorf("a refusal for now is %v", err)
 	}
 	for _, email := range []string{"", "ann", "a@x.com, b@x.com", "Ann <ann@example.com>", "a@x.com\r\nBcc: b@x.com", "a b@x.com", "@x.com"} {
-		if err := s.Carry(t.Context(), Letter{Addressee{"acme", email, "en"}, "012345"}); !errors.Is(err, ErrUndeliverable) {
+		if err := s.Carry(t.Context(), partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: email, Lang: "en"}, Code: "012345"}); !errors.Is(err, ErrUndeliverable) {
 			t.Errorf("%q: %v", email, err)
 		}
 	}

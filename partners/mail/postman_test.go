@@ -1,4 +1,4 @@
-package partners
+package mail
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ledgerhook/partners"
 )
 
 // road is a carrier that behaves as told.
@@ -20,7 +22,7 @@ type road struct {
 	carry    func(ctx context.Context, attempt int) error
 }
 
-func (r *road) Carry(ctx context.Context, _ Letter) error {
+func (r *road) Carry(ctx context.Context, _ partners.Letter) error {
 	r.mu.Lock()
 	r.attempts++
 	attempt := r.attempts
@@ -34,7 +36,9 @@ func (r *road) tries() int {
 	return r.attempts
 }
 
-var letter = Letter{ann, "012345"}
+var ann = partners.Addressee{PartnerCode: "acme", Email: "Ann@Example.com", Lang: "vi"}
+
+var letter = partners.Letter{To: ann, Code: "012345"}
 
 func TestALetterIsTriedAFewTimes(t *testing.T) {
 	tests := []struct {
@@ -50,9 +54,9 @@ func TestALetterIsTriedAFewTimes(t *testing.T) {
 			}
 			return nil
 		}, 3, false},
-		{"never", func(context.Context, int) error { return errors.New("busy") }, 1 + len(mailWaits), true},
+		{"never", func(context.Context, int) error { return errors.New("busy") }, 1 + len(retryWaits), true},
 		{"refused for good", func(context.Context, int) error { return fmt.Errorf("%w: no such box", ErrUndeliverable) }, 1, true},
-		{"a server that hangs", func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }, 1 + len(mailWaits), true},
+		{"a server that hangs", func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }, 1 + len(retryWaits), true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,7 +69,7 @@ func TestALetterIsTriedAFewTimes(t *testing.T) {
 				if waited := time.Since(before); waited != 0 {
 					t.Errorf("Send waited %s", waited)
 				}
-				time.Sleep(CodeLife / 2)
+				time.Sleep(partners.CodeLife / 2)
 				if r.tries() != test.attempts {
 					t.Errorf("%d attempts, want %d", r.tries(), test.attempts)
 				}
@@ -89,7 +93,7 @@ func TestTheFirstFailureOfMailIsLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		var counted []MailResult
+		var counted []Result
 		r := &road{carry: func(_ context.Context, n int) error {
 			if n == 1 {
 				return errors.New("tls: failed to verify certificate")
@@ -97,13 +101,13 @@ func TestTheFirstFailureOfMailIsLoggedAndCounted(t *testing.T) {
 			return nil
 		}}
 		p := NewPostman(r, slog.New(slog.NewTextHandler(&log, nil)))
-		p.count = func(result MailResult) { counted = append(counted, result) }
+		p.count = func(result Result) { counted = append(counted, result) }
 		p.Send(letter)
 		synctest.Wait()
 		if !strings.Contains(log.String(), "mail cannot be sent") || !strings.Contains(log.String(), "failed to verify certificate") {
 			t.Errorf("after the first failure the log says %q", log.String())
 		}
-		time.Sleep(mailWaits[0])
+		time.Sleep(retryWaits[0])
 		synctest.Wait()
 		if fmt.Sprint(counted) != "[failed sent]" {
 			t.Errorf("counted %v", counted)
@@ -185,7 +189,7 @@ func TestLettersSpeakTheAddresseesLanguage(t *testing.T) {
 	for lang, want := range map[string]string{
 		"en": "Your verification code is 012345", "cn": "您的验证码是 012345", "vi": "Mã xác minh của bạn là 012345", "fr": "Your verification code is 012345",
 	} {
-		subject, body := Letter{Addressee{"acme", "ann@example.com", lang}, "012345"}.text()
+		subject, body := partners.Letter{To: partners.Addressee{PartnerCode: "acme", Email: "ann@example.com", Lang: lang}, Code: "012345"}.Text()
 		if subject == "" || strings.Contains(subject, "012345") || !strings.Contains(body, want) || !strings.Contains(body, "10") {
 			t.Errorf("%s: %q\n%s", lang, subject, body)
 		}

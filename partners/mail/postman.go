@@ -1,4 +1,8 @@
-package partners
+// Package mail carries letters with one-time codes to a mail server.
+//
+// partners writes the letters and says when; only who sets up the mail server
+// has to know how they get there.
+package mail
 
 import (
 	"context"
@@ -6,24 +10,14 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"ledgerhook/partners"
 )
-
-// Letter is a one-time code on its way. It is never logged.
-type Letter struct {
-	To   Addressee
-	Code string
-}
-
-// Mailer sends letters after the request they belong to: Send never waits and
-// reports nothing, so that neither an answer nor its time depends on the mail.
-type Mailer interface {
-	Send(Letter)
-}
 
 // Carrier makes one attempt to bring a letter to its addressee. An error that
 // wraps ErrUndeliverable is not tried again.
 type Carrier interface {
-	Carry(ctx context.Context, l Letter) error
+	Carry(ctx context.Context, l partners.Letter) error
 }
 
 // ErrUndeliverable marks a letter that no further attempt will deliver.
@@ -35,28 +29,28 @@ const (
 	carryTimeout = 20 * time.Second
 )
 
-// mailWaits are the waits between the attempts, all well within CodeLife.
-var mailWaits = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
+// retryWaits are the waits between the attempts, all well within partners.CodeLife.
+var retryWaits = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
-// MailResult is what became of an attempt to send a letter.
-type MailResult string
+// Result is what became of an attempt to send a letter.
+type Result string
 
 // What can become of a letter.
 const (
-	MailSent   MailResult = "sent"
-	MailFailed MailResult = "failed" // and is tried again
-	MailLost   MailResult = "lost"   // given up
+	Sent   Result = "sent"
+	Failed Result = "failed" // and is tried again
+	Lost   Result = "lost"   // given up
 )
 
-// MailResults lists every MailResult.
-var MailResults = []MailResult{MailSent, MailFailed, MailLost}
+// Results lists every Result.
+var Results = []Result{Sent, Failed, Lost}
 
-// Postman is the Mailer: it carries letters in the background and tries each a
+// Postman is a partners.Mailer: it carries letters in the background and tries each a
 // few times. A letter that is lost with the process is asked for again.
 type Postman struct {
 	carrier Carrier
 	log     *slog.Logger
-	count   func(MailResult)
+	count   func(Result)
 	attempt chan struct{} // holds one token per attempt
 
 	ctx    context.Context // ends when nothing may be waited for any more
@@ -73,13 +67,29 @@ type Postman struct {
 func NewPostman(carrier Carrier, log *slog.Logger) *Postman {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Postman{
-		carrier: carrier, log: log, count: func(MailResult) {}, attempt: make(chan struct{}, maxCarriers),
+		carrier: carrier, log: log, count: func(Result) {}, attempt: make(chan struct{}, maxCarriers),
 		ctx: ctx, cancel: cancel, hurry: make(chan struct{}), idle: make(chan struct{}),
 	}
 }
 
-// Send implements Mailer.
-func (p *Postman) Send(l Letter) {
+// Open returns the postman for smtpURL (LEDGERHOOK_SMTP_URL). Without one
+// letters go to mailbox, the operators' own, and the log says so.
+func Open(smtpURL string, mailbox Carrier, log *slog.Logger, count func(Result)) (*Postman, error) {
+	if smtpURL == "" {
+		log.Warn("there is no mail server (LEDGERHOOK_SMTP_URL): one-time codes go to the development mailbox at /ops/mailbox")
+		return NewPostman(mailbox, log), nil
+	}
+	carrier, err := NewSMTP(smtpURL)
+	if err != nil {
+		return nil, err
+	}
+	p := NewPostman(carrier, log)
+	p.count = count
+	return p, nil
+}
+
+// Send implements partners.Mailer.
+func (p *Postman) Send(l partners.Letter) {
 	p.mu.Lock()
 	room := p.letters < maxLetters && !p.closing
 	if room {
@@ -87,7 +97,7 @@ func (p *Postman) Send(l Letter) {
 	}
 	p.mu.Unlock()
 	if !room {
-		p.count(MailLost)
+		p.count(Lost)
 		p.log.Warn("a one-time code was not sent: too many wait to be sent", "partner", l.To.PartnerCode)
 		return
 	}
@@ -105,13 +115,13 @@ func (p *Postman) leave() {
 	}
 }
 
-func (p *Postman) deliver(l Letter) {
+func (p *Postman) deliver(l partners.Letter) {
 	err := p.try(l)
-	for i, wait := range mailWaits {
+	for i, wait := range retryWaits {
 		if err == nil || errors.Is(err, ErrUndeliverable) || p.ctx.Err() != nil {
 			break
 		}
-		p.count(MailFailed)
+		p.count(Failed)
 		if i == 0 { // the last try is minutes away, and by then nobody waits for the code any more
 			p.log.Warn("mail cannot be sent just now; sending a one-time code is retried", "partner", l.To.PartnerCode, "error", err)
 		}
@@ -119,14 +129,14 @@ func (p *Postman) deliver(l Letter) {
 		err = p.try(l)
 	}
 	if err == nil {
-		p.count(MailSent)
+		p.count(Sent)
 	} else {
-		p.count(MailLost)
+		p.count(Lost)
 		p.log.Warn("a one-time code was not sent", "partner", l.To.PartnerCode, "error", err)
 	}
 }
 
-func (p *Postman) try(l Letter) error {
+func (p *Postman) try(l partners.Letter) error {
 	select {
 	case p.attempt <- struct{}{}:
 		defer func() { <-p.attempt }()
