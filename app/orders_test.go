@@ -15,7 +15,7 @@ func TestTheAgeOfARateIsMeasured(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.New(t, "sqlite")
 	registry := prometheus.NewRegistry()
-	a := &App{ledger: b.Ledger, reports: b.Reports, orderMetrics: newOrderMetrics(registry)}
+	a := &App{reports: b.Reports, prices: b.Prices, orderMetrics: newOrderMetrics(registry)}
 	age := func() (seconds float64, there bool) {
 		t.Helper()
 		if err := a.watchOrders(t.Context()); err != nil {
