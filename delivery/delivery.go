@@ -102,7 +102,7 @@ type Ledger interface {
 	// Claim makes t's delivery this worker's. It answers false for a ticket
 	// that is no longer current; there is then nothing to do.
 	Claim(ctx context.Context, t Ticket, workerID string) (Job, bool, error)
-	// Record writes the attempt and its verdict, frees or hands on the slot and
+	// Record writes the attempt and its verdict, frees or hands on the place and
 	// reports whether that counted: of a generation only the first record does,
 	// and another process may have given the delivery up. It may be repeated
 	// when its answer was lost; the second one then does not count.

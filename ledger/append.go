@@ -497,7 +497,7 @@ func (b *batch) appendTo(ctx context.Context) error {
 	return b.answerStored(ctx)
 }
 
-// takeTests gives the batch's tests their slots and stores their events. One
+// takeTests gives the batch's tests their places and stores their events. One
 // too many is refused here, where its window is locked, and has written nothing
 // that its neighbours would have to be run again without.
 func (b *batch) takeTests(ctx context.Context) error {
@@ -517,8 +517,8 @@ func (b *batch) takeTests(ctx context.Context) error {
 	return b.insertEvents(ctx, taken)
 }
 
-// place numbers a delivery and gives it a slot, or a place in the backlog. A
-// test is outside the sequence and has its slot.
+// place numbers a delivery and gives it a place in its window, or in the
+// backlog. A test is outside the sequence and has its place.
 func (b *batch) place(w *window, a *appendOp) newDelivery {
 	if a.Event.Test {
 		return newDelivery{Delivery: a.delivery(w.EndpointID, 0, webhook.Queued)}

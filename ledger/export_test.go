@@ -94,13 +94,13 @@ func (l *Ledger) HoldReaders(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// Slot is the first of the rows of the rollups that the ledger's writers count in.
-func (l *Ledger) Slot() int { return l.slot }
+// Stripe is the first of the rows of the rollups that the ledger's writers count in.
+func (l *Ledger) Stripe() int { return l.stripe }
 
-// UseSlots has the writers count in the rows from slot on.
-func (l *Ledger) UseSlots(slot int) {
+// UseStripes has the writers count in the rows from stripe on.
+func (l *Ledger) UseStripes(stripe int) {
 	for i, w := range []*writer{l.writer, l.claims, l.records} {
-		w.slot = slot + i
+		w.stripe = stripe + i
 	}
 }
 

@@ -45,7 +45,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	})
 	t := b.statement().Add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
 	t.Values(len(sorted), func(i int) []any {
-		return []any{database.Micros(b.now) / database.HourMicros, sorted[i].partner, sorted[i].name, b.slot % rollupSlots, b.facts[sorted[i]]}
+		return []any{database.Micros(b.now) / database.HourMicros, sorted[i].partner, sorted[i].name, b.stripe % rollupStripes, b.facts[sorted[i]]}
 	})
 	if err := b.later(ctx, t.Add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n")); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (b *batch) storeFacts(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(all))
 	t = b.statement().Add("INSERT INTO rollups_all (hour, fact, slot, n) ")
 	t.Values(len(names), func(i int) []any {
-		return []any{database.Micros(b.now) / database.HourMicros, names[i], b.slot, all[names[i]]}
+		return []any{database.Micros(b.now) / database.HourMicros, names[i], b.stripe, all[names[i]]}
 	})
 	return b.later(ctx, t.Add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
 }

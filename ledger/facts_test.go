@@ -20,11 +20,11 @@ func TestProcessesThatRecordAtOnceDoNotWaitForEachOthersCounts(t *testing.T) {
 	b.Endpoint(t, "acme", 32)
 	change(t, b, "UPDATE windows SET grown = 32")
 	processes := []*ledger.Ledger{b.Ledger, b.Another(t).Ledger, b.Another(t).Ledger}
-	if a, b, c := processes[0].Slot(), processes[1].Slot(), processes[2].Slot(); a == b && b == c {
+	if a, b, c := processes[0].Stripe(), processes[1].Stripe(), processes[2].Stripe(); a == b && b == c {
 		t.Errorf("three processes count in row %d", a)
 	}
-	processes[0].UseSlots(0) // a partner's rows are few, and two processes may meet in one
-	processes[1].UseSlots(3)
+	processes[0].UseStripes(0) // a partner's rows are few, and two processes may meet in one
+	processes[1].UseStripes(3)
 	deliver := func(l *ledger.Ledger) {
 		made, err := l.Append(t.Context(), ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"))
 		if err != nil || len(made.DeliveryIDs) != 1 {

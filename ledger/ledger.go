@@ -37,7 +37,7 @@ type Ledger struct {
 	// accepting never waits behind them; on SQLite, which has one writer, they
 	// are the same.
 	claims, records *writer
-	slot            int // of the rollups
+	stripe          int // of the rollups; their column is called slot
 	metrics         *Metrics
 
 	retry          webhook.RetryPolicy
@@ -51,7 +51,7 @@ type Options struct {
 	// Retry's first wait is the one before the first attempt at a new event's
 	// deliveries; what comes after a failure is decided by who records it.
 	Retry webhook.RetryPolicy
-	// Admitted is told of deliveries that were given a slot, after their
+	// Admitted is told of deliveries that were admitted, after their
 	// commit. It must not block. Nil: nobody listens.
 	Admitted func([]delivery.Ticket)
 	// Slots are where this process delivers what it admits; nil: nowhere. A
@@ -71,7 +71,7 @@ type Options struct {
 
 // New starts the writers of the ledger that db holds. Close it before db.
 func New(db *database.DB, o Options) *Ledger {
-	l := &Ledger{db: db, slot: rand.IntN(maxSlot), metrics: o.Metrics, retry: o.Retry}
+	l := &Ledger{db: db, stripe: rand.IntN(maxStripe), metrics: o.Metrics, retry: o.Retry}
 	admitted := o.Admitted
 	if admitted == nil {
 		admitted = func([]delivery.Ticket) {}
@@ -86,11 +86,11 @@ func New(db *database.DB, o Options) *Ledger {
 		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
 	if db.Embedded() {
-		l.writer = startWriter(l, l.slot, database.QueryWriter, admitted)
+		l.writer = startWriter(l, l.stripe, database.QueryWriter, admitted)
 		l.claims, l.records = l.writer, l.writer
 	} else {
-		l.writer = startWriter(l, l.slot, database.QueryEvents, admitted)
-		l.claims, l.records = startWriter(l, l.slot+1, database.QueryClaims, admitted), startWriter(l, l.slot+2, database.QueryRecords, admitted)
+		l.writer = startWriter(l, l.stripe, database.QueryEvents, admitted)
+		l.claims, l.records = startWriter(l, l.stripe+1, database.QueryClaims, admitted), startWriter(l, l.stripe+2, database.QueryRecords, admitted)
 	}
 	return l
 }
@@ -101,11 +101,11 @@ func (l *Ledger) writers() []*writer {
 }
 
 const (
-	// rollupSlots is how many rows of one partner's fact writers spread over.
-	rollupSlots = 8
-	// maxSlot keeps two writers from sharing a row of all partners' facts,
+	// rollupStripes is how many rows of one partner's fact writers spread over.
+	rollupStripes = 8
+	// maxStripe keeps two writers from sharing a row of all partners' facts,
 	// which every batch changes.
-	maxSlot = 1 << 16
+	maxStripe = 1 << 16
 )
 
 // Close ends the writers after what has gathered.
@@ -153,5 +153,5 @@ func (l *Ledger) Ready(ctx context.Context) error {
 			return database.Unavailable(fmt.Errorf("commits do not come through: one has waited for %s", time.Since(*began).Round(time.Second)))
 		}
 	}
-	return l.db.Ready(ctx, strconv.Itoa(l.slot%rollupSlots))
+	return l.db.Ready(ctx, strconv.Itoa(l.stripe%rollupStripes))
 }

@@ -18,7 +18,7 @@ import (
 
 // Promote gives room to the windows whose time has come, at most limit of
 // them, and reports how many there were. One that is full, or whose probe is on
-// its way, is left to the record that frees a slot; else it would be looked at
+// its way, is left to the record that frees a place; else it would be looked at
 // without end.
 func (l *Ledger) Promote(ctx context.Context, limit int) (int, error) {
 	now := time.Now() // what a gate holds back is not looked at before it opens: there is no room

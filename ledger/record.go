@@ -33,7 +33,7 @@ func (l *Ledger) Record(ctx context.Context, r delivery.Result) (counted bool, e
 	return op.record.counted, nil
 }
 
-// record writes the batch's attempts and their verdicts and frees the slots.
+// record writes the batch's attempts and their verdicts and frees the places.
 func (b *batch) record(ctx context.Context) error {
 	if len(b.records) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (b *batch) moveSome(ctx context.Context, table string, ids []string, result
 	})
 }
 
-// settle frees a delivery's slot, keeps it waiting for its retry or counts its
+// settle frees a delivery's place, keeps it waiting for its retry or counts its
 // end, and lets the window learn from the attempt.
 func (b *batch) settle(w *window, r *recordOp) {
 	isProbe := w.Breaker.Probe == r.DeliveryID
@@ -142,7 +142,7 @@ func (b *batch) settle(w *window, r *recordOp) {
 	b.observe(w, r)
 }
 
-// leave gives back the slot of a delivery.
+// leave gives back the place of a delivery.
 func (w *window) leave(deliveryID string, trigger webhook.Trigger) {
 	w.Used--
 	if trigger == webhook.TriggerTest {
@@ -157,7 +157,7 @@ func (w *window) leave(deliveryID string, trigger webhook.Trigger) {
 // resize widens or halves the window after an attempt.
 func (w *window) resize(a webhook.Attempt) {
 	switch {
-	case a.BodyCut: // delivered or not, the receiver held a slot for all the time it was given
+	case a.BodyCut: // delivered or not, the receiver held a place for all the time it was given
 		w.Shrink()
 	case a.Outcome == webhook.OutcomeDelivered:
 		w.Grow()

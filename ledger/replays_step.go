@@ -257,7 +257,7 @@ func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit in
 	return items, err
 }
 
-// replayNow makes the delivery of an item that has its slot already.
+// replayNow makes the delivery of an item that has its place already.
 func (b *batch) replayNow(w *window, d webhook.Delivery, newID string) newDelivery {
 	w.Admit(newID, b.now)
 	w.dirty = true

@@ -124,7 +124,7 @@ type waiting struct {
 	first      bool // its first attempt, in whatever lane
 }
 
-// refill gives the free slots of the batch's windows to what waits for them.
+// refill gives the free places of the batch's windows to what waits for them.
 // It reads in statements of its own after the windows are locked: on
 // PostgreSQL a statement that locks and reads sees what was there before it
 // had the lock, and would lose wake-ups.
@@ -175,9 +175,9 @@ func (b *batch) candidates(ctx context.Context, group []*window) (map[string][]w
 	return found, err
 }
 
-// admit takes slots for the candidates in the order of fairness: first
+// admit takes places for the candidates in the order of fairness: first
 // attempts, then due retries, then due replays; every fairShare-th admission
-// the oldest due retry or replay; one that is not yet due only while a slot
+// the oldest due retry or replay; one that is not yet due only while a place
 // stays free beside it.
 func (w *window) admit(candidates []waiting, now time.Time) []delivery.Ticket {
 	var lanes [database.LaneReplay + 1][]waiting

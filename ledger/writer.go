@@ -51,7 +51,7 @@ type alterOp struct {
 // timer, and the busier the ledger is the larger its transactions become.
 type writer struct {
 	ledger   *Ledger
-	slot     int // of the rollups, so that writers do not wait for each other's rows
+	stripe   int // of the rollups, so that writers do not wait for each other's rows
 	took     prometheus.Observer
 	queue    chan *operation
 	admitted func([]delivery.Ticket)
@@ -63,9 +63,9 @@ type writer struct {
 	finished chan struct{}
 }
 
-func startWriter(l *Ledger, slot int, query string, admitted func([]delivery.Ticket)) *writer {
+func startWriter(l *Ledger, stripe int, query string, admitted func([]delivery.Ticket)) *writer {
 	w := &writer{
-		ledger: l, slot: slot, took: l.db.Took(query), queue: make(chan *operation, maxBatch), admitted: admitted,
+		ledger: l, stripe: stripe, took: l.db.Took(query), queue: make(chan *operation, maxBatch), admitted: admitted,
 		stopping: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go w.run()
@@ -315,7 +315,7 @@ func (w *writer) attempt(ops []*operation) error {
 		if b != nil { // the run before is rolled back
 			b.leave(false)
 		}
-		b = &batch{ledger: w.ledger, slot: w.slot, tx: tx, now: time.Now(), windows: map[string]*window{}}
+		b = &batch{ledger: w.ledger, stripe: w.stripe, tx: tx, now: time.Now(), windows: map[string]*window{}}
 		return b.run(ctx, ops)
 	})
 	if err != nil {
@@ -347,7 +347,7 @@ func (w *writer) attempt(ops []*operation) error {
 // then never wait for each other in a circle.
 type batch struct {
 	ledger  *Ledger
-	slot    int // of the rollups
+	stripe  int // of the rollups
 	tx      database.Querier
 	now     time.Time
 	windows map[string]*window
@@ -399,12 +399,12 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 		{"open events", b.openEvents},     // locks keys and objects, drops duplicates
 		{"hold orders", b.holdOrders},     // to their events
 		{"lock windows", b.lockWindows},   // of every endpoint concerned
-		{"record attempts", b.record},     // frees slots
+		{"record attempts", b.record},     // frees places
 		{"check routes", b.checkRoutes},   // of events, whose windows are read now
 		{"alter windows", b.alter},        // pause, retry, promote, …
-		{"append deliveries", b.appendTo}, // takes slots while there is room
+		{"append deliveries", b.appendTo}, // takes places while there is room
 		{"unblock ordered groups", b.unblock},
-		{"refill windows", b.refill}, // gives free slots to what waits
+		{"refill windows", b.refill}, // gives free places to what waits
 		{"store windows", b.storeWindows},
 		{"claim deliveries", b.claim}, // sees the windows as this batch leaves them
 		{"store facts", b.storeFacts},

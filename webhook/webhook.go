@@ -76,8 +76,8 @@ type State string
 
 const (
 	Pending   State = "pending"   // waits in the ledger
-	Queued    State = "queued"    // handed to the queue, holds a slot of its window
-	Sending   State = "sending"   // a worker has claimed it, holds a slot of its window
+	Queued    State = "queued"    // handed to the queue, holds a place in its window
+	Sending   State = "sending"   // a worker has claimed it, holds a place in its window
 	Delivered State = "delivered" // answered 2xx
 	Exhausted State = "exhausted" // the last attempt of its schedule failed
 	Cancelled State = "cancelled" // ended by an operator, by its endpoint's removal or by retention

@@ -117,7 +117,7 @@ func (w Window) RateRoom(now time.Time) int {
 	return int((now.Add(max(time.Second, w.RateEvery)).Sub(next)) / w.RateEvery)
 }
 
-// Admit takes a slot for a delivery at now.
+// Admit takes a place for a delivery at now.
 func (w *Window) Admit(deliveryID string, now time.Time) {
 	w.Used++
 	w.Admissions++
@@ -150,7 +150,7 @@ func (w Window) GateAt(now time.Time) time.Time {
 	return gate
 }
 
-// Test takes a slot for a test, past the gate: it asks whether the receiver is
+// Test takes a place for a test, past the gate: it asks whether the receiver is
 // there. Beyond MaxTests it is RateLimited.
 func (w *Window) Test() error {
 	if err := w.RefusesTest(); err != nil {
