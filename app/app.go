@@ -72,7 +72,7 @@ type App struct {
 	refusals *ingest.Refusals // nil without the role that takes events
 	worker   *delivery.Worker // nil without its role
 
-	admission *delivery.Admission
+	dispatcher *delivery.Dispatcher
 
 	registry           *prometheus.Registry
 	deliveryMetrics    *delivery.Metrics
@@ -179,8 +179,8 @@ func (a *App) openQueue(ctx context.Context) error {
 	}
 	a.limiter = web.NewLimiter(limits)
 	a.cleanups.add("close the limits' connections", func(context.Context) error { return limits.Close() })
-	a.admission = delivery.StartAdmission(q, a.deliveryMetrics, a.log)
-	a.cleanups.add("stop admission", func(context.Context) error { a.admission.Stop(); return nil })
+	a.dispatcher = delivery.StartDispatcher(q, a.deliveryMetrics, a.log)
+	a.cleanups.add("stop the dispatcher", func(context.Context) error { a.dispatcher.Stop(); return nil })
 	a.health.Add("queue", q.Ready)
 	return nil
 }
@@ -199,7 +199,7 @@ func (a *App) openLedger(ctx context.Context) error {
 	a.db = db
 	a.cleanups.add("close the database", func(context.Context) error { return db.Close() })
 	l := ledger.New(db, ledger.Options{
-		Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Admitted: a.admission.Admit, Slots: a.admission,
+		Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Admitted: a.dispatcher.Dispatch, Slots: a.dispatcher,
 		DeliveriesMade: a.ingestMetrics.DeliveriesMade, OrderMoved: a.orderMetrics.moved, Metrics: a.ledgerMetrics,
 	})
 	a.ledger, a.accounts, a.trail, a.reports, a.prices = l, accounts.New(db), audit.New(db), reports.New(db), prices.New(db)

@@ -66,7 +66,7 @@ func (a *App) startWorker(ctx context.Context) error {
 		cancel()
 		return err
 	}
-	a.admission.Use(servers)
+	a.dispatcher.Use(servers)
 	a.cleanups.add("drain deliveries", func(context.Context) error {
 		servers.Stop()
 		if left := waitIdle(servers, a.drain); left > 0 {

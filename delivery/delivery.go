@@ -27,7 +27,7 @@
 // whose slot runs Deliver.
 //
 // The detour of whatever finds no free slot, and of every retry, lies between
-// batch.run and Deliver: delivery.Admission.Admit has queue.Queue.Enqueue keep a
+// batch.run and Deliver: delivery.Dispatcher.Dispatch has queue.Queue.Enqueue keep a
 // ticket, a slot of queue.Servers takes it when it is due, and
 // delivery.Worker.Take claims the delivery by ledger.Ledger.Claim.
 package delivery

@@ -36,7 +36,7 @@ const partnerCode = "acme"
 type gateway struct {
 	*ledgertest.Bench
 	queue       *queue.Queue
-	admission   *delivery.Admission
+	dispatcher  *delivery.Dispatcher
 	metrics     *delivery.Metrics
 	maintenance *maintenance.Metrics
 	registry    *prometheus.Registry
@@ -87,12 +87,12 @@ func start(t *testing.T, b *ledgertest.Bench, s setup) *gateway {
 	if s.enqueuer != nil {
 		enqueuer = s.enqueuer(g.queue)
 	}
-	g.admission = delivery.StartAdmission(enqueuer, g.metrics, g.log)
-	t.Cleanup(g.admission.Stop)
+	g.dispatcher = delivery.StartDispatcher(enqueuer, g.metrics, g.log)
+	t.Cleanup(g.dispatcher.Stop)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.Options.Admitted, b.Options.Slots = g.admission.Admit, g.admission
+	b.Options.Admitted, b.Options.Slots = g.dispatcher.Dispatch, g.dispatcher
 	b.Reopen(t)
 	g.createPartner(t)
 	return g

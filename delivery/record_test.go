@@ -218,7 +218,7 @@ func TestAClaimWhoseAnswerOutlivesTheLeaseIsLeftToOthers(t *testing.T) {
 				answer := sync.OnceFunc(func() { close(late.answer) })
 				t.Cleanup(answer) // before its own cleanup, which waits for its handlers
 				if test.admitted {
-					g.admission.Use(lateSlots{slow.servers, late})
+					g.dispatcher.Use(lateSlots{slow.servers, late})
 				}
 				g.append(t, webhook.CreateCard)
 				<-late.claimed

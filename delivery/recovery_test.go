@@ -258,7 +258,7 @@ func TestWhatMayHaveBeenClaimedIsSoonSentAgain(t *testing.T) {
 		partner := receive(t, accept)
 		g.endpoint(t, partner.URL)
 		run := g.run(t, parts{alone: b.DB.Embedded()})
-		g.admission.Use(deaf{run.servers})
+		g.dispatcher.Use(deaf{run.servers})
 		g.append(t, webhook.CreateCard)
 		g.append(t, webhook.TopupCard)
 		g.waitAll(t, 2)
@@ -282,7 +282,7 @@ func TestAFirstAttemptThatFindsAFreeSlotIsClaimedWithItsAdmission(t *testing.T) 
 		none := &unreachable{Ledger: g.Ledger, noClaim: true}
 		none.away.Store(true)
 		run := g.run(t, parts{slots: 4 * len(g.queue.Shards()), ledger: none, idle: true})
-		g.admission.Use(run.servers)
+		g.dispatcher.Use(run.servers)
 		const many = 10
 		for n := range many {
 			g.append(t, webhook.CreateCard)

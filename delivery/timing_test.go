@@ -110,12 +110,12 @@ func open(t *testing.T) *days {
 		t.Fatal(err)
 	}
 	queue := &line{held: map[string]int64{}}
-	admission := delivery.StartAdmission(queue, g.metrics, g.log)
-	t.Cleanup(admission.Stop)
+	dispatcher := delivery.StartDispatcher(queue, g.metrics, g.log)
+	t.Cleanup(dispatcher.Stop)
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	g.Options.Admitted, g.Options.Slots = admission.Admit, admission
+	g.Options.Admitted, g.Options.Slots = dispatcher.Dispatch, dispatcher
 	g.Reopen(t)
 	out := sender.New(sender.Options{Guard: guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Ledgerhook/test"})
 	t.Cleanup(out.Close)

@@ -39,10 +39,10 @@ type Slots interface {
 	Leave(t Ticket, doubt bool)
 }
 
-// Admission hands admitted deliveries on without letting anybody wait for it: to
+// Dispatcher hands admitted deliveries on without letting anybody wait for it: to
 // a free slot of this process, else to the queue. What it cannot hand over the
 // reconciler does.
-type Admission struct {
+type Dispatcher struct {
 	slots   atomic.Pointer[Slots] // nil: this process has none
 	queue   Enqueuer
 	metrics *Metrics
@@ -56,85 +56,85 @@ type Admission struct {
 }
 
 const (
-	admissionBuffer  = 16384
-	admissionWorkers = 16 // enqueues on their way at once
-	enqueueTimeout   = 3 * time.Second
+	dispatchBuffer  = 16384
+	dispatchWorkers = 16 // enqueues on their way at once
+	enqueueTimeout  = 3 * time.Second
 	// handOverTime is for how long a stop hands over what is left.
 	handOverTime = 2 * time.Second
 )
 
-// StartAdmission starts handing over.
-func StartAdmission(q Enqueuer, m *Metrics, log *slog.Logger) *Admission {
+// StartDispatcher starts handing over.
+func StartDispatcher(q Enqueuer, m *Metrics, log *slog.Logger) *Dispatcher {
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &Admission{queue: q, metrics: m, log: log, tickets: make(chan Ticket, admissionBuffer), cancel: cancel, stopping: make(chan struct{})}
-	for range admissionWorkers {
-		a.done.Go(func() { a.run(ctx) })
+	d := &Dispatcher{queue: q, metrics: m, log: log, tickets: make(chan Ticket, dispatchBuffer), cancel: cancel, stopping: make(chan struct{})}
+	for range dispatchWorkers {
+		d.done.Go(func() { d.run(ctx) })
 	}
-	return a
+	return d
 }
 
 // Use has deliveries begin in s from now on, past the queue.
-func (a *Admission) Use(s Slots) { a.slots.Store(&s) }
+func (d *Dispatcher) Use(s Slots) { d.slots.Store(&s) }
 
 // Hold implements Slots. There is none as long as there is no worker.
-func (a *Admission) Hold(t Ticket) (workerID string) {
-	if slots := a.slots.Load(); slots != nil {
+func (d *Dispatcher) Hold(t Ticket) (workerID string) {
+	if slots := d.slots.Load(); slots != nil {
 		return (*slots).Hold(t)
 	}
 	return ""
 }
 
 // Begin implements Slots.
-func (a *Admission) Begin(t Ticket, job Job) {
-	a.metrics.first.WithLabelValues(pathDirect).Inc()
-	(*a.slots.Load()).Begin(t, job)
+func (d *Dispatcher) Begin(t Ticket, job Job) {
+	d.metrics.first.WithLabelValues(pathDirect).Inc()
+	(*d.slots.Load()).Begin(t, job)
 }
 
 // Leave implements Slots.
-func (a *Admission) Leave(t Ticket, doubt bool) { (*a.slots.Load()).Leave(t, doubt) }
+func (d *Dispatcher) Leave(t Ticket, doubt bool) { (*d.slots.Load()).Leave(t, doubt) }
 
-// Admit hands tickets over to the queue soon. It never blocks: what does not
+// Dispatch hands tickets over to the queue soon. It never blocks: what does not
 // fit is left to the reconciler.
-func (a *Admission) Admit(tickets []Ticket) {
+func (d *Dispatcher) Dispatch(tickets []Ticket) {
 	for _, t := range tickets {
 		if t.DueAt.IsZero() {
-			a.metrics.first.WithLabelValues(pathQueue).Inc()
+			d.metrics.first.WithLabelValues(pathQueue).Inc()
 		}
 		select {
-		case a.tickets <- t:
+		case d.tickets <- t:
 		default:
-			a.metrics.enqueueFails.Inc()
+			d.metrics.enqueueFails.Inc()
 		}
 	}
 }
 
-func (a *Admission) run(ctx context.Context) {
+func (d *Dispatcher) run(ctx context.Context) {
 	for {
 		select {
-		case t := <-a.tickets:
-			a.enqueue(ctx, t)
+		case t := <-d.tickets:
+			d.enqueue(ctx, t)
 		default:
 			select {
-			case t := <-a.tickets:
-				a.enqueue(ctx, t)
-			case <-a.stopping: // and nothing is left
+			case t := <-d.tickets:
+				d.enqueue(ctx, t)
+			case <-d.stopping: // and nothing is left
 				return
 			}
 		}
 	}
 }
 
-func (a *Admission) enqueue(ctx context.Context, t Ticket) {
-	if err := Enqueue(ctx, a.queue, t, a.metrics); err != nil {
-		a.log.Debug("a ticket was not enqueued", "delivery", t.DeliveryID, "error", err)
+func (d *Dispatcher) enqueue(ctx context.Context, t Ticket) {
+	if err := Enqueue(ctx, d.queue, t, d.metrics); err != nil {
+		d.log.Debug("a ticket was not enqueued", "delivery", t.DeliveryID, "error", err)
 	}
 }
 
 // Stop hands over what was admitted before, for handOverTime at most, and ends.
-func (a *Admission) Stop() {
-	a.stopOnce.Do(func() { close(a.stopping) })
-	giveUp := time.AfterFunc(handOverTime, a.cancel)
+func (d *Dispatcher) Stop() {
+	d.stopOnce.Do(func() { close(d.stopping) })
+	giveUp := time.AfterFunc(handOverTime, d.cancel)
 	defer giveUp.Stop()
-	a.done.Wait()
-	a.cancel()
+	d.done.Wait()
+	d.cancel()
 }

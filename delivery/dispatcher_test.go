@@ -32,9 +32,9 @@ func (q *slowQueue) Enqueue(ctx context.Context, t Ticket) error {
 func TestAStopHandsOverWhatWasAdmitted(t *testing.T) {
 	t.Parallel()
 	q := &slowQueue{open: make(chan struct{})}
-	a := StartAdmission(q, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
-	const many = 20 * admissionWorkers
-	a.Admit(make([]Ticket, many))
+	a := StartDispatcher(q, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+	const many = 20 * dispatchWorkers
+	a.Dispatch(make([]Ticket, many))
 	stopped := make(chan struct{})
 	go func() { a.Stop(); close(stopped) }()
 	<-a.stopping
