@@ -61,15 +61,15 @@ type Job struct {
 	// BreakerEpoch is the life of the endpoint's breaker that the attempt
 	// belongs to.
 	BreakerEpoch int64
-	// Lost is the attempt that a reused connection lost just now.
-	Lost *webhook.Attempt
+	// Dropped is the attempt that a reused connection dropped just now.
+	Dropped *webhook.Attempt
 }
 
-// repeat makes j the job that sends again what a reused connection lost. The
-// lost attempt keeps its number, and is told of with the next one's record.
-func (j *Job) repeat(lost webhook.Attempt) {
-	lost.NextAt, lost.NextReason = lost.StartedAt.Add(lost.Phases.Total), "sent again at once on a new connection"
-	j.Lost = &lost
+// repeat makes j the job that sends again what a reused connection dropped. The
+// dropped attempt keeps its number, and is told of with the next one's record.
+func (j *Job) repeat(dropped webhook.Attempt) {
+	dropped.NextAt, dropped.NextReason = dropped.StartedAt.Add(dropped.Phases.Total), "sent again at once on a new connection"
+	j.Dropped = &dropped
 	j.Delivery.Attempts++
 	j.Delivery.Repeats++
 }
@@ -86,9 +86,9 @@ type Result struct {
 	EndpointID string
 	Generation int64
 	Attempt    webhook.Attempt
-	// Lost is the attempt before, which a reused connection lost; nil: there
+	// Dropped is the attempt before, which a reused connection dropped; nil: there
 	// was none. It is recorded with this one and counts for nothing.
-	Lost    *webhook.Attempt
+	Dropped *webhook.Attempt
 	Verdict Verdict
 	// Trip is why the endpoint's breaker must open, by this process's judge of
 	// BreakerEpoch; empty: it need not.

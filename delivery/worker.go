@@ -73,11 +73,11 @@ func NewWorker(o WorkerOptions) *Worker {
 func (w *Worker) ID() string { return w.id }
 
 // Deliver makes one attempt at a claimed delivery: it sends, decides what follows
-// and records both. What a reused connection lost is sent again at once.
+// and records both. What a reused connection dropped is sent again at once.
 func (w *Worker) Deliver(ctx context.Context, job Job) {
 	defer w.finish(job.Delivery)
-	attempt, lost := w.attempt(ctx, job)
-	if lost {
+	attempt, dropped := w.attempt(ctx, job)
+	if dropped {
 		job.repeat(attempt)
 		attempt, _ = w.attempt(ctx, job)
 	}
@@ -209,10 +209,10 @@ func (w *Worker) Ready(ctx context.Context, limit time.Duration) bool {
 
 const readyPause = 200 * time.Millisecond
 
-// attempt sends the job once and reports whether a reused connection lost it.
+// attempt sends the job once and reports whether a reused connection dropped it.
 // Whatever happens is the attempt's outcome, even a fault of ours that this job
 // alone brings about.
-func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost bool) {
+func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, dropped bool) {
 	a = webhook.Attempt{
 		ID: webhook.NewID(webhook.AttemptPrefix), DeliveryID: job.Delivery.ID, Number: job.Delivery.Attempts,
 		Trigger: job.Trigger, StartedAt: time.Now().UTC(), KeyID: job.Event.KeyID, Worker: w.id,
@@ -233,7 +233,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 	}
 	w.tellTrace(ctx, header)
 	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: job.Timeout,
-		AckBody: job.AckMode == webhook.AckBody, Fresh: job.Lost != nil})
+		AckBody: job.AckMode == webhook.AckBody, Fresh: job.Dropped != nil})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
 	a.PeerIP, a.TLSVersion, a.TLSNotAfter = r.PeerIP, r.TLSVersion, r.TLSNotAfter
 	a.Outcome, a.StatusCode, a.ErrorClass, a.ErrorDetail = r.Outcome, r.StatusCode, r.ErrorClass, r.ErrorDetail
@@ -243,14 +243,14 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, lost 
 		w.log.Warn("an address was not dialled", "delivery", a.DeliveryID, "endpoint", job.Delivery.EndpointID, "reason", r.BlockedReason, "address", r.BlockedAddr.String())
 	}
 	a.ResponseBody, a.Truncated, a.BodyCut = r.ResponseBody, r.Truncated, r.BodyCut
-	return a, r.Lost
+	return a, r.Dropped
 }
 
 // record writes what happened, even while the process is stopping: it was
 // sent, so it must be known. As long as the ledger does not take it the worker
 // claims nothing new.
 func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdict) {
-	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Lost: job.Lost, Verdict: v, BreakerEpoch: job.BreakerEpoch}
+	result := Result{DeliveryID: job.Delivery.ID, EndpointID: job.Delivery.EndpointID, Generation: job.Delivery.Generation, Attempt: a, Dropped: job.Dropped, Verdict: v, BreakerEpoch: job.BreakerEpoch}
 	result.Trip, result.Refused = w.breakers.Observe(job.Delivery.EndpointID, job.Event.ID, job.BreakerEpoch, a)
 	counted, err := w.ledger.Record(context.WithoutCancel(ctx), result)
 	if err != nil {
@@ -263,8 +263,8 @@ func (w *Worker) record(ctx context.Context, job Job, a webhook.Attempt, v Verdi
 		w.log.Warn("an attempt was recorded too late: its delivery has been given up and is sent again", "delivery", a.DeliveryID, "number", a.Number)
 		return
 	}
-	if job.Lost != nil {
-		w.tell(job, *job.Lost, Verdict{State: webhook.Sending})
+	if job.Dropped != nil {
+		w.tell(job, *job.Dropped, Verdict{State: webhook.Sending})
 	}
 	w.tell(job, a, v)
 }

@@ -267,10 +267,10 @@ func TestAPanicIsAFailedAttemptLikeAnyOther(t *testing.T) {
 	})
 }
 
-// TestWhatAReusedConnectionLostIsSentAgainAtOnce lets the receiver close the
+// TestWhatAReusedConnectionDroppedIsSentAgainAtOnce lets the receiver close the
 // connection of the second event's first request, which it has read, and then
 // fail: with two attempts in the schedule there is a third one none the less.
-func TestWhatAReusedConnectionLostIsSentAgainAtOnce(t *testing.T) {
+func TestWhatAReusedConnectionDroppedIsSentAgainAtOnce(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		g := start(t, b, setup{waits: make([]time.Duration, 2)})
 		partner := receive(t, func(_ context.Context, n int) int {

@@ -91,7 +91,7 @@ func (b *batch) moveSome(ctx context.Context, table string, ids []string, result
 			due, finished, reason = database.Micros(r.Verdict.NextAt), 0, ""
 		}
 		a, repeats := r.Attempt, 0
-		if r.Lost != nil {
+		if r.Dropped != nil {
 			repeats = 1
 		}
 		return []any{r.DeliveryID, r.Generation, string(r.Verdict.State), due, finished, reason, string(a.Outcome), a.StatusCode, string(a.ErrorClass), r.Verdict.AskedByReceiver,
@@ -131,8 +131,8 @@ func (b *batch) settle(w *window, r *recordOp) {
 		return
 	}
 	b.count(r.partner, rows.FactAttempt+string(r.Attempt.Outcome), 1)
-	if r.Lost != nil {
-		b.count(r.partner, rows.FactAttempt+string(r.Lost.Outcome), 1)
+	if r.Dropped != nil {
+		b.count(r.partner, rows.FactAttempt+string(r.Dropped.Outcome), 1)
 	}
 	if pause := b.now.Add(r.Verdict.EndpointPause); r.Verdict.EndpointPause > 0 && pause.After(w.NotBefore) {
 		w.NotBefore = pause
@@ -204,8 +204,8 @@ func (b *batch) insertAttempts(ctx context.Context) error {
 		if !r.counted {
 			continue
 		}
-		if r.Lost != nil {
-			counted = append(counted, *r.Lost)
+		if r.Dropped != nil {
+			counted = append(counted, *r.Dropped)
 		}
 		r.Attempt.DeliveryID, r.Attempt.NextAt, r.Attempt.NextReason = r.DeliveryID, r.Verdict.NextAt, r.Verdict.Reason
 		counted = append(counted, r.Attempt)

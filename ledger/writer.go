@@ -190,7 +190,7 @@ func (w *writer) commit(ops []*operation) {
 		}
 		return
 	}
-	if err != nil && len(ops) > 1 && !lost(err) {
+	if err != nil && len(ops) > 1 && !unreachable(err) {
 		w.ledger.db.Log.Warn("a batch failed and is retried item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
 		return
@@ -230,7 +230,7 @@ func (op *operation) findsItself() bool {
 func (w *writer) commitEach(ops []*operation) {
 	for i := range ops {
 		alone, err := w.persist(ops[i : i+1])
-		if lost(err) { // the others would only wait for it, too
+		if unreachable(err) { // the others would only wait for it, too
 			w.answer(ops[i:], err)
 			return
 		}
@@ -273,8 +273,8 @@ var errRerouted = &webhook.Error{Kind: webhook.KindUnavailable, RetryAfter: time
 // was read. Each failure takes a change that was committed meanwhile.
 const rerouteTries = 5
 
-// lost reports whether err is the database's absence.
-func lost(err error) bool {
+// unreachable reports whether err is the database's absence.
+func unreachable(err error) bool {
 	return webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err)
 }
 
@@ -320,7 +320,7 @@ func (w *writer) attempt(ops []*operation) error {
 	})
 	if err != nil {
 		if b != nil {
-			b.leave(lost(err))
+			b.leave(unreachable(err))
 		}
 		return err
 	}

@@ -35,9 +35,9 @@ type Result struct {
 	TLSVersion  string    // "TLS 1.3"; empty without TLS
 	TLSNotAfter time.Time // when the receiver's certificate expires, also if it was refused
 
-	// Lost: a reused connection ended without a byte of an answer. The request
+	// Dropped: a reused connection ended without a byte of an answer. The request
 	// is to be sent again at once, Fresh.
-	Lost       bool
+	Dropped    bool
 	Outcome    webhook.Outcome
 	StatusCode int                // 0: no complete status line and headers
 	ErrorClass webhook.ErrorClass // empty unless Outcome is failed
@@ -174,10 +174,10 @@ func (r *Result) stopped() {
 	r.Outcome, r.ErrorDetail = webhook.OutcomeUnknown, "stopped before the answer was complete"
 }
 
-// lost says that a reused connection took the request and ended: the receiver
+// dropped says that a reused connection took the request and ended: the receiver
 // had most likely closed it before.
-func (r *Result) lost() {
-	r.Lost = true
+func (r *Result) dropped() {
+	r.Dropped = true
 	r.Outcome, r.ErrorClass = webhook.OutcomeFailed, webhook.ErrorReset
 	r.ErrorDetail = "the reused connection was closed before an answer came"
 }

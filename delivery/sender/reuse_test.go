@@ -14,7 +14,7 @@ import (
 // again sends once more as a worker does when a reused connection was lost.
 func again(t *testing.T, s *Sender, url string, r Result) Result {
 	t.Helper()
-	if !r.Lost {
+	if !r.Dropped {
 		return r
 	}
 	if r.Outcome != failed || r.ErrorClass != webhook.ErrorReset || r.StatusCode != 0 || r.ErrorDetail == "" {
@@ -43,7 +43,7 @@ func TestNothingIsResentWithoutARecord(t *testing.T) {
 					t.Fatalf("first: %+v", r)
 				}
 				r := s.Send(t.Context(), Request{URL: target.url, Header: header, Body: body})
-				if !r.Lost {
+				if !r.Dropped {
 					t.Errorf("second: %s %q (%s), want it lost", r.Outcome, r.ErrorClass, r.ErrorDetail)
 				}
 				if reqs, conns := target.requests.Load(), target.conns.Load(); reqs != 2 || conns != 1 {
@@ -63,8 +63,8 @@ func TestANewConnectionIsNeverLost(t *testing.T) {
 	target := receive(t, nil, reply(""))
 	s := newSender(t, Options{})
 	for _, fresh := range []bool{false, true} {
-		if r := s.Send(t.Context(), Request{URL: target.url, Body: body, Fresh: fresh}); r.Lost || r.ErrorClass != webhook.ErrorReset {
-			t.Errorf("fresh=%t: lost=%t %s (%s)", fresh, r.Lost, r.ErrorClass, r.ErrorDetail)
+		if r := s.Send(t.Context(), Request{URL: target.url, Body: body, Fresh: fresh}); r.Dropped || r.ErrorClass != webhook.ErrorReset {
+			t.Errorf("fresh=%t: dropped=%t %s (%s)", fresh, r.Dropped, r.ErrorClass, r.ErrorDetail)
 		}
 	}
 }
@@ -137,8 +137,8 @@ func TestAnAnswerWithoutBodyEndsItsConnection(t *testing.T) {
 				for range 8 {
 					all.Go(func() {
 						for range 25 {
-							if r := send(t, s, target.url); r.Lost || r.StatusCode != 204 && r.StatusCode != 304 {
-								t.Errorf("lost=%t %s %q (%s)", r.Lost, r.Outcome, r.ErrorClass, r.ErrorDetail)
+							if r := send(t, s, target.url); r.Dropped || r.StatusCode != 204 && r.StatusCode != 304 {
+								t.Errorf("dropped=%t %s %q (%s)", r.Dropped, r.Outcome, r.ErrorClass, r.ErrorDetail)
 							}
 						}
 					})

@@ -176,8 +176,8 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 		res.judge(ctx, resp, r.AckBody)
 	case stoppedBy(ctx, err):
 		res.stopped()
-	case attempt.Err() == nil && t.lost():
-		res.lost()
+	case attempt.Err() == nil && t.dropped():
+		res.dropped()
 	default:
 		s.fail(&res, err, t.reached(), r)
 	}

@@ -139,9 +139,9 @@ func (t *timeline) unused() bool {
 	return t.reused && t.conn.untouched()
 }
 
-// lost reports whether the attempt got a reused connection and no byte of an
+// dropped reports whether the attempt got a reused connection and no byte of an
 // answer.
-func (t *timeline) lost() bool {
+func (t *timeline) dropped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reused && t.stage < answering
