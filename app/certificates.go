@@ -49,7 +49,7 @@ type shownCertificate struct {
 // them read again as their files change.
 func (a *App) renewCertificates(context.Context) error {
 	until := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ledgerhook_listener_tls_not_after_timestamp_seconds",
-		Help: "When the certificate ends that a listener shows which speaks TLS itself, in seconds since 1970: public, internal."}, []string{"listener"})
+		Help: "When the certificate of a listener that speaks TLS itself expires, in seconds since 1970; public or internal."}, []string{"listener"})
 	a.registry.MustRegister(until)
 	if len(a.certificates) == 0 {
 		return nil
