@@ -107,7 +107,7 @@ func (q *Queue) lostIn(ctx context.Context, shard string, tickets []delivery.Tic
 	}
 	now := time.Now()
 	renewed := float64(now.Add(leaseTime-lostAfter).UnixMilli()) / 1000
-	latest := now.Add(asideFor + lostAfter).Unix()
+	latest := now.Add(keptFor + lostAfter).Unix()
 	for batch := range slices.Chunk(tickets, lostBatch) {
 		args := []any{key(shard, "t:"), renewed, latest, now.Add(webhook.ClockTolerance).UnixNano()}
 		for _, t := range batch {

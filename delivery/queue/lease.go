@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,16 +20,19 @@ const (
 	lostAfter    = 4 * time.Second
 )
 
-// holder renews the leases of the tasks that a process has fetched.
+// holder renews the leases of the tasks that a process has fetched, and puts off
+// those that it has set aside: after lostAfter they are fetched again by
+// themselves, by whichever process there is.
 type holder struct {
-	redis redis.UniversalClient
+	redis  redis.UniversalClient
+	shares map[string]*shares // by shard
 
 	mu  sync.Mutex
 	ids map[string]map[string]bool // of tasks, by shard
 }
 
-func newHolder(client redis.UniversalClient) *holder {
-	return &holder{redis: client, ids: map[string]map[string]bool{}}
+func newHolder(client redis.UniversalClient, s map[string]*shares) *holder {
+	return &holder{redis: client, shares: s, ids: map[string]map[string]bool{}}
 }
 
 // run renews until ctx ends.
@@ -59,25 +64,38 @@ func (h *holder) hold(shard, id string) (letGo func()) {
 	}
 }
 
-// renew makes no lease where there is none: the task may be done by then. What
-// cannot be renewed is found lost and handed out again, which harms nothing.
+// renew makes no lease where there is none, and puts off nothing that was
+// brought back: the task may be done by then. What cannot be renewed is found
+// lost and handed out again, which harms nothing.
 func (h *holder) renew() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaseRenewal)
 	defer cancel()
-	ends := float64(time.Now().Add(leaseTime).Unix())
-	for shard, members := range h.leases(ends) {
-		_ = h.redis.ZAddXX(ctx, key(shard, "lease"), members...).Err()
+	now := time.Now()
+	for shard, ids := range h.fetched() {
+		h.renewUntil(ctx, key(shard, "lease"), ids, now.Add(leaseTime))
+	}
+	for shard, share := range h.shares {
+		h.renewUntil(ctx, key(shard, "retry"), share.kept(now), now.Add(lostAfter))
 	}
 }
 
-func (h *holder) leases(ends float64) map[string][]redis.Z {
+func (h *holder) renewUntil(ctx context.Context, set string, ids []string, ends time.Time) {
+	var members []redis.Z
+	for _, id := range ids {
+		members = append(members, redis.Z{Score: float64(ends.Unix()), Member: id})
+	}
+	if len(members) > 0 {
+		_ = h.redis.ZAddXX(ctx, set, members...).Err()
+	}
+}
+
+// fetched lists the tasks by shard.
+func (h *holder) fetched() map[string][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	leases := map[string][]redis.Z{}
+	fetched := map[string][]string{}
 	for shard, ids := range h.ids {
-		for id := range ids {
-			leases[shard] = append(leases[shard], redis.Z{Score: ends, Member: id})
-		}
+		fetched[shard] = slices.Collect(maps.Keys(ids))
 	}
-	return leases
+	return fetched
 }

@@ -64,10 +64,6 @@ var (
 	errStopping = errors.New("the process is stopping")
 )
 
-// asideFor is after which time a ticket that was set aside is fetched again by
-// itself: when the process that would have brought it back is gone.
-const asideFor = delivery.MaxTimeout
-
 // neverAgain is for tickets whose handler broke down: the reconciler finds them.
 const neverAgain = 24 * time.Hour
 
@@ -75,8 +71,8 @@ const neverAgain = 24 * time.Hour
 // fetched again.
 func backAfter(_ int, err error, _ *asynq.Task) time.Duration {
 	switch err {
-	case errAside:
-		return asideFor
+	case errAside: // its holder puts that off
+		return lostAfter
 	case errAlone: // another process may have slots that nobody wants
 		return time.Second
 	case errStopping:
@@ -91,16 +87,17 @@ func backAfter(_ int, err error, _ *asynq.Task) time.Duration {
 // being sent must not be cut off for that; and asynq does not wait for handlers
 // whose context it has seen end.
 func (q *Queue) Serve(ctx context.Context, slots int, w Worker) (*Servers, error) {
-	s := &Servers{queue: q, worker: w, ctx: ctx, held: newHolder(q.redis), shares: map[string]*shares{}}
+	s := &Servers{queue: q, worker: w, ctx: ctx, shares: map[string]*shares{}}
 	s.open, s.letGo = context.WithCancel(context.WithoutCancel(ctx))
 	s.taking, s.stop = context.WithCancel(ctx)
-	go s.held.run(s.open)
 	if q.embedded == nil {
 		go q.news.subscribe(s.open)
 	}
-	for _, shard := range q.shards { // before the first server starts, which reads them
+	for _, shard := range q.shards { // before anything starts that reads them
 		s.shares[shard] = newShares(q.SlotsPerShard(slots))
 	}
+	s.held = newHolder(q.redis, s.shares)
+	go s.held.run(s.open)
 	for _, shard := range q.shards {
 		paced := q.pace(shard)
 		s.paces = append(s.paces, paced)
@@ -210,7 +207,7 @@ func (s *Servers) Busy() (n int) {
 // back, nor while Redis is away or has forgotten its queues.
 const (
 	bringBackEvery = time.Second
-	bringBackTries = int(asideFor / bringBackEvery) // then it comes by itself
+	bringBackTries = int(keptFor / bringBackEvery) // then it comes by itself
 )
 
 // bringBack has tasks that were set aside fetched again at once, or as soon as

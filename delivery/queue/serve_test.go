@@ -267,7 +267,7 @@ func TestWhoHasFetchedATicketRenewsItsLease(t *testing.T) {
 		fetched, done := newTicket(), newTicket()
 		enqueue(t, q, fetched)
 		fetchOnly(t, q, fetched, time.Now().Add(10*time.Second))
-		h := newHolder(q.redis)
+		h := newHolder(q.redis, nil)
 		letGo := h.hold(q.ShardOf(fetched.EndpointID), taskID(fetched))
 		h.hold(q.ShardOf(done.EndpointID), taskID(done))
 		lease := func(ticket delivery.Ticket) float64 {

@@ -19,10 +19,10 @@ type shares struct {
 
 	mu     sync.Mutex
 	closed bool
-	held   map[string]int             // slots, by partner
-	aside  map[string]map[string]bool // ids of tasks, by partner
-	last   wish                       // the newest
-	other  wish                       // the newest of another partner than the last one's
+	held   map[string]int                  // slots, by partner
+	aside  map[string]map[string]time.Time // until when they are kept, by partner and task's id
+	last   wish                            // the newest
+	other  wish                            // the newest of another partner than the last one's
 }
 
 // wish is that a partner wanted a slot.
@@ -31,12 +31,16 @@ type wish struct {
 	at      time.Time
 }
 
+// keptFor is how long a ticket stays set aside while others want slots, unless
+// its partner gives one up. Then another process may have one for it.
+const keptFor = delivery.MaxTimeout
+
 // wantedFor is how long a partner counts as wanting slots: what another takes
 // meanwhile it may hold for as long as an attempt lasts.
 const wantedFor = delivery.MaxTimeout
 
 func newShares(slots int) *shares {
-	return &shares{slots: slots, free: semaphore.NewWeighted(int64(slots)), held: map[string]int{}, aside: map[string]map[string]bool{}}
+	return &shares{slots: slots, free: semaphore.NewWeighted(int64(slots)), held: map[string]int{}, aside: map[string]map[string]time.Time{}}
 }
 
 // take gives the partner a slot for a task. Else it says why not, and the task
@@ -51,13 +55,14 @@ func (s *shares) take(partner, task string, now time.Time) error {
 	s.wants(partner, now)
 	if s.room(partner, now) < 1 {
 		if s.aside[partner] == nil {
-			s.aside[partner] = map[string]bool{}
+			s.aside[partner] = map[string]time.Time{}
 		}
-		s.aside[partner][task] = true
-		if s.othersWant(partner, now) {
-			return errAside
+		if !s.othersWant(partner, now) {
+			s.aside[partner][task] = now
+			return errAlone
 		}
-		return errAlone
+		s.aside[partner][task] = now.Add(keptFor)
+		return errAside
 	}
 	s.drop(partner, task)
 	s.held[partner]++
@@ -138,6 +143,20 @@ func (s *shares) leave(partner string, now time.Time) (again []string) {
 		s.drop(partner, task)
 	}
 	return again
+}
+
+// kept returns the tasks that stay set aside at now.
+func (s *shares) kept(now time.Time) (tasks []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, aside := range s.aside {
+		for task, until := range aside {
+			if now.Before(until) {
+				tasks = append(tasks, task)
+			}
+		}
+	}
+	return tasks
 }
 
 // drop forgets that a task was set aside.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/queue/queuetest"
 )
@@ -162,26 +164,104 @@ func TestWhatIsSetAsideComesBackThoughRedisForgotItsQueues(t *testing.T) {
 		receive(t, "its share is handled", b.began)
 	}
 	shard := q.ShardOf(other.EndpointID)
-	var byItself time.Time
-	eventually(t, "the rest is set aside", func() bool {
-		set := q.redis.ZRangeWithScores(t.Context(), key(shard, "retry"), 0, -1).Val()
-		if len(set) == 1 {
-			byItself = time.Unix(int64(set[0].Score), 0)
-		}
-		return len(set) == 1
-	})
+	retry := key(shard, "retry")
+	eventually(t, "the rest is set aside", func() bool { return q.redis.ZCard(t.Context(), retry).Val() == 1 })
 	if err := server.Client(t).Del(t.Context(), "asynq:queues").Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.release()
 	eventually(t, "all slots were given up", func() bool { return s.Busy() == 0 })
+	hour := float64(time.Now().Add(time.Hour).Unix()) // so that it does not come by itself
+	for _, id := range q.redis.ZRange(t.Context(), retry, 0, -1).Val() {
+		if err := q.redis.ZAddXX(t.Context(), retry, redis.Z{Score: hour, Member: id}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := q.Epoch(t.Context(), shard); err != nil { // which the reconciler asks for: Redis knows the queue again
 		t.Fatal(err)
 	}
 	receive(t, "the rest is handled", b.began)
-	if now := time.Now(); !now.Before(byItself) {
-		t.Errorf("what was set aside came by itself, at %s", now)
+}
+
+// What a process has set aside comes back soon when the process is killed.
+func TestWhatAKilledProcessSetAsideGoesToOthers(t *testing.T) {
+	t.Parallel()
+	server := queuetest.Start(t)
+	q, b := open(t, server.URL), newBlocked(t)
+	const share = 4
+	killed := serve(t, open(t, server.URL), 4*share*len(q.Shards()), b.handle)
+	other, aside := of("other"), of("greedy")
+	enqueue(t, q, other)
+	receive(t, "another partner's ticket is handled", b.began)
+	for range share {
+		enqueue(t, q, of("greedy"))
+		receive(t, "its share is handled", b.began)
 	}
+	enqueue(t, q, aside)
+	retry := key(q.ShardOf(aside.EndpointID), "retry")
+	eventually(t, "the rest is set aside", func() bool { return q.redis.ZCard(t.Context(), retry).Val() == 1 })
+	killed.wake() // as kill -9 does: it neither fetches nor renews
+	for _, server := range killed.servers {
+		server.Stop()
+	}
+	killed.letGo()
+	for _, z := range q.redis.ZRangeWithScores(t.Context(), retry, 0, -1).Val() {
+		if latest := time.Now().Add(lostAfter + time.Second).Unix(); int64(z.Score) > latest {
+			t.Errorf("it is fetched again at %.0f, want %d at the latest", z.Score, latest)
+		}
+	}
+	f := newFetched()
+	serve(t, q, 4*share*len(q.Shards()), f.handle)
+	if got := f.wait(t, 1)[0]; got.DeliveryID != aside.DeliveryID {
+		t.Errorf("another process was handed %v, want %v", got, aside)
+	}
+}
+
+func TestWhoHasSetATicketAsidePutsItOff(t *testing.T) {
+	each(t, func(t *testing.T, q *Queue) {
+		now := time.Now()
+		waits, gone := of("greedy"), of("greedy")
+		shard := q.ShardOf(waits.EndpointID)
+		share := newShares(4)
+		for _, partner := range []string{"other", "greedy"} { // who get a quarter each
+			if err := share.take(partner, "task", now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, ticket := range []delivery.Ticket{waits, gone} {
+			if err := share.take("greedy", taskID(ticket), now); err != errAside {
+				t.Fatalf("its second ticket is answered with %v", err)
+			}
+		}
+		enqueue(t, q, waits)
+		failWith(t, q, waits, errAside)
+		at := func(ticket delivery.Ticket) float64 {
+			return q.redis.ZScore(t.Context(), key(shard, "retry"), taskID(ticket)).Val()
+		}
+		put := func(score float64) {
+			alter(t, q, func(ctx context.Context, shard, id string) redis.Cmder {
+				return q.redis.ZAddXX(ctx, key(shard, "retry"), redis.Z{Score: score, Member: id})
+			}, waits)
+		}
+		h := newHolder(q.redis, map[string]*shares{shard: share})
+		put(1)
+		h.renew()
+		if at(waits) < float64(now.Add(lostAfter).Unix()) {
+			t.Errorf("it is fetched again at %.0f, now it is %d", at(waits), now.Unix())
+		}
+		if at(gone) != 0 {
+			t.Error("a task that is not set aside in the queue any more is put there again")
+		}
+		if len(share.kept(now.Add(keptFor))) > 0 {
+			t.Error("it is kept though its partner gave up no slot for so long")
+		}
+		share.close()
+		put(1)
+		h.renew()
+		if at(waits) != 1 {
+			t.Error("a ticket that may come back is put off")
+		}
+	})
 }
 
 // A process that stops while the ledger is away gives its tickets to others.
