@@ -3,9 +3,7 @@ package main
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,35 +91,6 @@ func TestTheReadmeNamesWhatTheTestsInstall(t *testing.T) {
 		if !strings.Contains(readme, says) {
 			t.Errorf("README.md lacks %s", says)
 		}
-	}
-}
-
-// The backup holds all that the ledger does, as its original is for its owner
-// alone, and can be restored.
-func TestTheBackupOfOperationsIsForItsOwnerAlone(t *testing.T) {
-	t.Parallel()
-	command := regexp.MustCompile("(?m)^- \\*\\*Embedded\\*\\*: `([^`]*)`").FindStringSubmatch(read(t, "../../docs/operations.md"))
-	if command == nil {
-		t.Fatal("operations.md has no backup of an embedded ledger")
-	}
-	dir, restored := t.TempDir(), t.TempDir()
-	at := func(data string) []string { return []string{"LEDGERHOOK_DATA_DIR=" + data} }
-	runProgram(t, at(filepath.Join(dir, "data")), "", "migrate").has(t, exitOK, "")
-	shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", "umask 022\n"+command[1])
-	shell.Dir = dir
-	if out, err := shell.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", command[1], err, out)
-	}
-	for _, file := range []string{"data/ledger.db", "copy.db"} {
-		if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", file, info.Mode(), err)
-		}
-	}
-	if err := os.Rename(filepath.Join(dir, "copy.db"), filepath.Join(restored, "ledger.db")); err != nil {
-		t.Fatal(err)
-	}
-	if got := runProgram(t, at(restored), "", "migrate", "--status"); got.code != exitOK || !strings.Contains(got.out, "1        00001_ledger.sql") {
-		t.Errorf("the restored one: %+v", got)
 	}
 }
 

@@ -101,7 +101,7 @@ See it work:  ledgerhook demo`,
 			root.AddCommand(cmd)
 		}
 	}
-	add("server", c.serve(), c.demo(), c.migrate(), c.doctor())
+	add("server", c.serve(), c.demo(), c.migrate(), c.backup(), c.restore(), c.doctor())
 	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries(), c.replay(), c.rate())
 	add("offline", c.listen(), c.verify(), c.sign(), c.keygen(), c.version())
 	root.InitDefaultHelpCmd()

@@ -119,15 +119,7 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 		got.has(t, code, "")
 		return got
 	}
-	fact := func(out, name string) string {
-		for line := range strings.Lines(out) {
-			if value, ok := strings.CutPrefix(line, name+"  "); ok {
-				return strings.TrimSpace(value)
-			}
-		}
-		t.Fatalf("no %q in\n%s", name, out)
-		return ""
-	}
+	fact := func(out, name string) string { t.Helper(); return result{out: out}.fact(t, name) }
 
 	made := do("", exitOK, "partner", "create", "acme", "--public-key", public, "--name", "Acme").out
 	gateway := writeFile(t, t.TempDir(), "gateway.pem", made[strings.Index(made, "-----BEGIN"):])

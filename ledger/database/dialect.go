@@ -94,7 +94,7 @@ func (db *DB) openSQLite(dir string) error {
 		return err
 	}
 	db.unlock = unlock
-	path := filepath.Join(dir, "ledger.db")
+	path := filepath.Join(dir, ledgerFile)
 	// The files beside it take over its mode, whoever may look into the directory.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -2,13 +2,11 @@ package database
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,7 +59,7 @@ func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int,
 // one that a server holds is only read.
 func Migrations(ctx context.Context, o Options) (steps []Migration, err error) {
 	if o.DatabaseURL == "" {
-		return sqliteSteps(ctx, filepath.Join(o.DataDir, "ledger.db"))
+		return sqliteSteps(ctx, filepath.Join(o.DataDir, ledgerFile))
 	}
 	err = withProvider(ctx, o, func(db *DB, _ *goose.Provider) error {
 		steps, err = db.steps(ctx)
@@ -74,8 +72,7 @@ func sqliteSteps(ctx context.Context, path string) (steps []Migration, err error
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return pendingSteps("migrations/" + sqliteDriver)
 	}
-	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=ro&_pragma=busy_timeout(5000)"}
-	db, err := sql.Open("sqlite", file.String())
+	db, err := openFile(path, "ro")
 	if err != nil {
 		return nil, err
 	}
