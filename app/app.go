@@ -70,6 +70,7 @@ type App struct {
 	keys     *keyring
 	composer *delivery.Composer
 	refusals *ingest.Refusals // nil without the role that takes events
+	tokens   *ingest.Tokens   // nil without that role
 	worker   *delivery.Worker // nil without its role
 
 	dispatcher *delivery.Dispatcher
@@ -208,6 +209,8 @@ func (a *App) openLedger(ctx context.Context) error {
 	if a.config.Roles.API {
 		a.refusals = ingest.NewRefusals(l, a.ingestMetrics, a.log)
 		a.background("store what was refused", a.refusals.Run)
+		a.tokens = ingest.NewTokens(a.accounts, a.log)
+		a.background("store when tokens were used", a.tokens.Run)
 	}
 	return nil
 }
@@ -329,7 +332,7 @@ func (a *App) internalAPI() http.Handler {
 		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.prices, PartnerUpdates: a.ledger,
 		Partners: a.accounts, Secrets: a.accounts, Accepted: a.reports, Sent: a.reports, OrderLists: a.reports, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
-		Token:   a.token, Key: a.keys.active, Box: a.box, Composer: a.composer,
+		Token:   a.token, Tokens: a.tokens, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
 		Limiter: a.limiter, Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
 	}).Handler()

@@ -455,7 +455,17 @@ func TestInvitingAndAccepting(t *testing.T) {
 		h.join(t, "umbrella", "uma", partners.RoleAdmin)
 		ops, portal := h.browse(t, h.ops), h.browse(t, h.portal)
 		ops.signIn("/ops", "ann")
-		page := ops.want(200, "GET", "/ops/admin", nil, "Operators", "ann", "LEDGERHOOK_TOKEN")
+		desk, value, err := partners.NewInternalToken("desk", partners.TokenScopes, time.Now().Add(time.Hour), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.AddInternalToken(t.Context(), desk); err != nil {
+			t.Fatal(err)
+		}
+		page := ops.want(200, "GET", "/ops/admin", nil, "Operators", "ann", "LEDGERHOOK_TOKEN", "desk", desk.Shown+"…", "ingest, read, administer", "active")
+		if strings.Contains(page.text, value) {
+			t.Error("the page shows a token")
+		}
 		invite := form("form", page.hidden("form"), "partner", "acme", "role", "admin", "name", "Eve <b>", "email", "eve@example.com")
 		ops.want(400, "POST", "/ops/admin/invite", form("form", "x", "partner", "acme", "role", "operator"))
 		ops.want(400, "POST", "/ops/admin/invite", form("form", "x", "partner", "nobody", "role", "admin"))

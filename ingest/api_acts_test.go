@@ -88,6 +88,8 @@ func TestNoActOfTheAPIIsDoneWithoutItsEntry(t *testing.T) {
 	a.transition(t, 409, paid.ID, map[string]any{"status": "PAYMENT_COMPLETED", "paidAmount": paid.FiatAmount}) // kept as a conflict
 	do(act{"POST /orders/{id}/settle", "/orders/" + paid.ID + "/settle", reason, "order.settle"})
 	replay := do(act{"POST /replays", "/replays", map[string]any{"filter": map[string]string{"state": "cancelled"}, "reason": "their outage"}, "replay.start"}).text(t, "replayId")
+	made := do(act{"POST /tokens", "/tokens", map[string]any{"name": "desk", "scopes": []string{"read"}, "expiresAt": time.Now().Add(time.Hour)}, "token.create"}).text(t, "tokenId")
+	do(act{"POST /tokens/{id}/revoke", "/tokens/" + made + "/revoke", nil, "token.revoke"})
 	for _, verb := range []string{"pause", "resume", "cancel"} {
 		do(act{"POST /replays/{id}/" + verb, "/replays/" + replay + "/" + verb, nil, "replay." + verb})
 	}

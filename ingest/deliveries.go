@@ -179,7 +179,7 @@ func (a *Internal) showDelivery(w http.ResponseWriter, r *http.Request) error {
 // of a finished one (202).
 func (a *Internal) retryDelivery(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	newID, err := a.Deliveries.RetryDelivery(r.Context(), id, by("delivery.retry", ""))
+	newID, err := a.Deliveries.RetryDelivery(r.Context(), id, by(r, "delivery.retry", ""))
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (a *Internal) retryDelivery(w http.ResponseWriter, r *http.Request) error {
 
 func (a *Internal) cancelDelivery(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if err := a.Deliveries.CancelDelivery(r.Context(), id, "cancelled by an operator", by("delivery.cancel", "")); err != nil {
+	if err := a.Deliveries.CancelDelivery(r.Context(), id, "cancelled by an operator", by(r, "delivery.cancel", "")); err != nil {
 		return err
 	}
 	d, err := a.Sent.Delivery(r.Context(), id)

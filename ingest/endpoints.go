@@ -137,7 +137,7 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 	}
 	request.URL = &tidy
 	// Its headers are sealed anew, for the id that it has then.
-	e, err = a.Endpoints.CreateEndpoint(r.Context(), e, func(e *webhook.Endpoint) error { return a.apply(request, e) }, by("endpoint.create", e.PartnerCode))
+	e, err = a.Endpoints.CreateEndpoint(r.Context(), e, func(e *webhook.Endpoint) error { return a.apply(request, e) }, by(r, "endpoint.create", e.PartnerCode))
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // changeEndpoint applies a change, notes it and shows the endpoint.
 func (a *Internal) changeEndpoint(w http.ResponseWriter, r *http.Request, action string, change func(*webhook.Endpoint) error) error {
-	e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), change, by(action, ""))
+	e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), change, by(r, action, ""))
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (a *Internal) moveBreaker(action string, move func(b *webhook.Breaker, reas
 		e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), func(e *webhook.Endpoint) error {
 			move(&e.Window.Breaker, reason)
 			return nil
-		}, by(action, reason))
+		}, by(r, action, reason))
 		if err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) removeEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := a.Endpoints.RemoveEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), by("endpoint.remove", "")); err != nil {
+	if err := a.Endpoints.RemoveEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), by(r, "endpoint.remove", "")); err != nil {
 		return err
 	}
 	a.Limiter.ForgetTest(r.PathValue("id"))
@@ -305,7 +305,7 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Limiter.AllowTest(r.Context(), e.PartnerCode, e.ID); err != nil {
 		return err
 	}
-	made, err := a.Events.Append(r.Context(), test, by("endpoint.test", ""))
+	made, err := a.Events.Append(r.Context(), test, by(r, "endpoint.test", ""))
 	if err != nil {
 		return err
 	}

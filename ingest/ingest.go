@@ -114,7 +114,8 @@ type Internal struct {
 	Mailbox        Mailbox
 	Audit          Audit
 
-	Token    string      // bearer of every request
+	Token    string      // the bearer with every scope
+	Tokens   *Tokens     // the others
 	Key      *signer.Key // the active signing key
 	Box      *signer.Box
 	Composer *delivery.Composer
@@ -142,10 +143,11 @@ const (
 func (a *Internal) Handler() http.Handler {
 	surface := web.Surface{Name: "internal", Log: a.Log, Metrics: a.Web, ReadLimit: readLimit, ActLimit: actLimit}
 	mux := http.NewServeMux()
-	for pattern, handle := range a.routes() {
-		mux.Handle(pattern, surface.Handle(handle))
+	for pattern, rt := range a.routes() {
+		mux.Handle(pattern, surface.Handle(a.within(rt)))
 	}
-	return surface.Bearer(a.Token, surface.Handle(plainPath(surface.Mux(mux))))
+	a.Web.AuthReasons(surface.Name, reasonScope)
+	return surface.Bearer(a.findToken(), surface.Handle(plainPath(surface.Mux(mux))))
 }
 
 // plainPath serves next unless the path holds what no id or code can: a
@@ -160,69 +162,80 @@ func plainPath(next http.Handler) web.HandlerFunc {
 	}
 }
 
+// route is what a request asks of its token, and what it does.
+type route struct {
+	scope  partners.TokenScope
+	handle web.HandlerFunc
+}
+
 // routes is every route of the API, on this screen.
-func (a *Internal) routes() map[string]web.HandlerFunc {
-	return map[string]web.HandlerFunc{
-		"POST /internal/v1/events":       a.postEvent,
-		"POST /internal/v1/events/batch": a.postBatch,
-		"GET /internal/v1/events":        a.listEvents,
-		"GET /internal/v1/events/{id}":   a.showEvent,
+func (a *Internal) routes() map[string]route {
+	const ingest, read, administer = partners.ScopeIngest, partners.ScopeRead, partners.ScopeAdminister
+	return map[string]route{
+		"POST /internal/v1/events":       {ingest, a.postEvent},
+		"POST /internal/v1/events/batch": {ingest, a.postBatch},
+		"GET /internal/v1/events":        {read, a.listEvents},
+		"GET /internal/v1/events/{id}":   {read, a.showEvent},
 
-		"GET /internal/v1/deliveries":              a.listDeliveries,
-		"GET /internal/v1/deliveries/{id}":         a.showDelivery,
-		"POST /internal/v1/deliveries/{id}/retry":  a.retryDelivery,
-		"POST /internal/v1/deliveries/{id}/cancel": a.cancelDelivery,
+		"GET /internal/v1/deliveries":              {read, a.listDeliveries},
+		"GET /internal/v1/deliveries/{id}":         {read, a.showDelivery},
+		"POST /internal/v1/deliveries/{id}/retry":  {administer, a.retryDelivery},
+		"POST /internal/v1/deliveries/{id}/cancel": {administer, a.cancelDelivery},
 
-		"POST /internal/v1/partners":                   a.createPartner,
-		"GET /internal/v1/partners":                    a.listPartners,
-		"GET /internal/v1/partners/{code}":             a.showPartner,
-		"PATCH /internal/v1/partners/{code}":           a.patchPartner,
-		"POST /internal/v1/partners/{code}/disable":    a.disablePartner,
-		"POST /internal/v1/partners/{code}/enable":     a.enablePartner,
-		"POST /internal/v1/partners/{code}/rotate-key": a.rotateKey,
+		"POST /internal/v1/partners":                   {administer, a.createPartner},
+		"GET /internal/v1/partners":                    {read, a.listPartners},
+		"GET /internal/v1/partners/{code}":             {read, a.showPartner},
+		"PATCH /internal/v1/partners/{code}":           {administer, a.patchPartner},
+		"POST /internal/v1/partners/{code}/disable":    {administer, a.disablePartner},
+		"POST /internal/v1/partners/{code}/enable":     {administer, a.enablePartner},
+		"POST /internal/v1/partners/{code}/rotate-key": {administer, a.rotateKey},
 
-		"POST /internal/v1/partners/{code}/secrets":               a.createSecret,
-		"GET /internal/v1/partners/{code}/secrets":                a.listSecrets,
-		"POST /internal/v1/partners/{code}/secrets/{id}/activate": a.activateSecret,
-		"POST /internal/v1/partners/{code}/secrets/{id}/revoke":   a.revokeSecret,
+		"POST /internal/v1/partners/{code}/secrets":               {administer, a.createSecret},
+		"GET /internal/v1/partners/{code}/secrets":                {read, a.listSecrets},
+		"POST /internal/v1/partners/{code}/secrets/{id}/activate": {administer, a.activateSecret},
+		"POST /internal/v1/partners/{code}/secrets/{id}/revoke":   {administer, a.revokeSecret},
 
-		"POST /internal/v1/partners/{code}/endpoints": a.createEndpoint,
-		"GET /internal/v1/partners/{code}/endpoints":  a.listEndpoints,
-		"GET /internal/v1/endpoints/{id}":             a.showEndpoint,
-		"PATCH /internal/v1/endpoints/{id}":           a.patchEndpoint,
-		"DELETE /internal/v1/endpoints/{id}":          a.removeEndpoint,
-		"POST /internal/v1/endpoints/{id}/test":       a.testEndpoint,
-		"POST /internal/v1/endpoints/{id}/pause":      a.pauseEndpoint,
-		"POST /internal/v1/endpoints/{id}/resume":     a.resumeEndpoint,
+		"POST /internal/v1/partners/{code}/endpoints": {administer, a.createEndpoint},
+		"GET /internal/v1/partners/{code}/endpoints":  {read, a.listEndpoints},
+		"GET /internal/v1/endpoints/{id}":             {read, a.showEndpoint},
+		"PATCH /internal/v1/endpoints/{id}":           {administer, a.patchEndpoint},
+		"DELETE /internal/v1/endpoints/{id}":          {administer, a.removeEndpoint},
+		"POST /internal/v1/endpoints/{id}/test":       {administer, a.testEndpoint},
+		"POST /internal/v1/endpoints/{id}/pause":      {administer, a.pauseEndpoint},
+		"POST /internal/v1/endpoints/{id}/resume":     {administer, a.resumeEndpoint},
 
-		"POST /internal/v1/endpoints/{id}/open-breaker":  a.openBreaker(),
-		"POST /internal/v1/endpoints/{id}/close-breaker": a.closeBreaker(),
-		"GET /internal/v1/endpoints/{id}/sequence":       a.showSequence,
+		"POST /internal/v1/endpoints/{id}/open-breaker":  {administer, a.openBreaker()},
+		"POST /internal/v1/endpoints/{id}/close-breaker": {administer, a.closeBreaker()},
+		"GET /internal/v1/endpoints/{id}/sequence":       {read, a.showSequence},
 
-		"POST /internal/v1/replays":             a.createReplay,
-		"GET /internal/v1/replays":              a.listReplays,
-		"GET /internal/v1/replays/{id}":         a.showReplay,
-		"POST /internal/v1/replays/{id}/pause":  a.moveReplay("pause", delivery.ReplayPaused),
-		"POST /internal/v1/replays/{id}/resume": a.moveReplay("resume", delivery.ReplayRunning),
-		"POST /internal/v1/replays/{id}/cancel": a.moveReplay("cancel", delivery.ReplayCancelled),
+		"POST /internal/v1/replays":             {administer, a.createReplay},
+		"GET /internal/v1/replays":              {read, a.listReplays},
+		"GET /internal/v1/replays/{id}":         {read, a.showReplay},
+		"POST /internal/v1/replays/{id}/pause":  {administer, a.moveReplay("pause", delivery.ReplayPaused)},
+		"POST /internal/v1/replays/{id}/resume": {administer, a.moveReplay("resume", delivery.ReplayRunning)},
+		"POST /internal/v1/replays/{id}/cancel": {administer, a.moveReplay("cancel", delivery.ReplayCancelled)},
 
-		"GET /internal/v1/orders":                   a.listOrders,
-		"GET /internal/v1/orders/{id}":              a.showOrder,
-		"POST /internal/v1/orders/{id}/payout":      a.startPayout,
-		"POST /internal/v1/orders/{id}/transitions": a.transitionOrder,
-		"POST /internal/v1/orders/{id}/settle":      a.settleOrder,
+		"GET /internal/v1/orders":                   {read, a.listOrders},
+		"GET /internal/v1/orders/{id}":              {read, a.showOrder},
+		"POST /internal/v1/orders/{id}/payout":      {ingest, a.startPayout},
+		"POST /internal/v1/orders/{id}/transitions": {ingest, a.transitionOrder},
+		"POST /internal/v1/orders/{id}/settle":      {administer, a.settleOrder},
 
-		"PUT /internal/v1/rates/{crypto}": a.putRate,
-		"GET /internal/v1/rates":          a.listRates,
+		"PUT /internal/v1/rates/{crypto}": {administer, a.putRate}, // it names the wallet that takes the tokens
+		"GET /internal/v1/rates":          {read, a.listRates},
 
-		"GET /internal/v1/mailbox": a.listLetters,
-		"GET /internal/v1/audit":   a.listAudit,
+		"POST /internal/v1/tokens":             {administer, a.createToken},
+		"GET /internal/v1/tokens":              {read, a.listTokens},
+		"POST /internal/v1/tokens/{id}/revoke": {administer, a.revokeToken},
+
+		"GET /internal/v1/mailbox": {administer, a.listLetters}, // codes let their reader in
+		"GET /internal/v1/audit":   {read, a.listAudit},
 	}
 }
 
 // by is the entry of an act of this API in the audit log.
-func by(action, detail string) partners.AuditEntry {
-	return partners.AuditEntry{Actor: "api", Action: action, Detail: detail}
+func by(r *http.Request, action, detail string) partners.AuditEntry {
+	return partners.AuditEntry{Actor: callerOf(r).actor, Action: action, Detail: detail}
 }
 
 // maxBody is how large a request may be unless its route says otherwise.

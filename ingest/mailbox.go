@@ -30,7 +30,7 @@ func (a *Internal) listLetters(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	note := by("mailbox.read", "")
+	note := by(r, "mailbox.read", "")
 	note.Target = "mailbox"
 	if err := a.Audit.Audit(r.Context(), note); err != nil {
 		a.Metrics.AuditFailed()

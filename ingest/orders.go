@@ -181,7 +181,7 @@ func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
 
 // startPayout marks an order's payout as started, from when on it cannot expire.
 func (a *Internal) startPayout(w http.ResponseWriter, r *http.Request) error {
-	o, _, err := a.Orders.MarkPayout(r.Context(), r.PathValue("id"), by("order.payout", ""))
+	o, _, err := a.Orders.MarkPayout(r.Context(), r.PathValue("id"), by(r, "order.payout", ""))
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 	if request.Status == "" {
 		return webhook.Invalid("/status", fmt.Sprintf("is required: one of %v", orders.Statuses))
 	}
-	move := orders.Move{To: orders.Status(request.Status), Actor: "api", KeyID: a.Key.ID(), Input: orders.TransitionInput{
+	move := orders.Move{To: orders.Status(request.Status), Actor: callerOf(r).actor, KeyID: a.Key.ID(), Input: orders.TransitionInput{
 		TxHash: request.TxHash, Description: request.Description, Reason: request.Reason, ByOperator: true,
 	}}
 	if request.PaidAmount != nil {
@@ -215,7 +215,7 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 		move.Input.PaidAmount = &paid
 	}
 	o, _, err := a.Orders.TransitionOrder(r.Context(), r.PathValue("id"), move,
-		by("order.transition", strings.TrimSuffix(request.Status+": "+request.Reason, ": ")))
+		by(r, "order.transition", strings.TrimSuffix(request.Status+": "+request.Reason, ": ")))
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (a *Internal) settleOrder(w http.ResponseWriter, r *http.Request) error {
 	if err := orders.CheckSettlement(request.Reason); err != nil {
 		return err
 	}
-	if err := a.Orders.SettleOrder(r.Context(), r.PathValue("id"), "api", request.Reason, by("order.settle", request.Reason)); err != nil {
+	if err := a.Orders.SettleOrder(r.Context(), r.PathValue("id"), callerOf(r).actor, request.Reason, by(r, "order.settle", request.Reason)); err != nil {
 		return err
 	}
 	return a.showOrder(w, r)

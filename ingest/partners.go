@@ -57,7 +57,7 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Settings.apply(&p.Settings); err != nil {
 		return err
 	}
-	if err := a.Partners.CreatePartner(r.Context(), p, made.First, by("partner.create", "")); err != nil {
+	if err := a.Partners.CreatePartner(r.Context(), p, made.First, by(r, "partner.create", "")); err != nil {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusCreated, struct {
@@ -90,7 +90,7 @@ func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
 
 // changePartner applies a change, notes it and shows the partner.
 func (a *Internal) changePartner(w http.ResponseWriter, r *http.Request, action string, change func(*partners.Partner) error) error {
-	p, err := a.PartnerUpdates.UpdatePartner(r.Context(), r.PathValue("code"), change, by(action, ""))
+	p, err := a.PartnerUpdates.UpdatePartner(r.Context(), r.PathValue("code"), change, by(r, action, ""))
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func showSecretItem(s partners.Secret) secretItem {
 
 func (a *Internal) createSecret(w http.ResponseWriter, r *http.Request) error {
 	s, value := partners.NewSecret(a.Box, r.PathValue("code"), time.Now())
-	if err := a.Secrets.AddSecret(r.Context(), s, by("secret.create", "")); err != nil {
+	if err := a.Secrets.AddSecret(r.Context(), s, by(r, "secret.create", "")); err != nil {
 		return err
 	}
 	item := showSecretItem(s)
@@ -180,7 +180,7 @@ func (a *Internal) listSecrets(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) activateSecret(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.Secrets.ActivateSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by("secret.activate", ""))
+	s, err := a.Secrets.ActivateSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by(r, "secret.activate", ""))
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (a *Internal) activateSecret(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (a *Internal) revokeSecret(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.Secrets.RevokeSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by("secret.revoke", ""))
+	s, err := a.Secrets.RevokeSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by(r, "secret.revoke", ""))
 	if err != nil {
 		return err
 	}

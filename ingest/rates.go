@@ -51,7 +51,7 @@ func (a *Internal) putRate(w http.ResponseWriter, r *http.Request) error {
 	if err := rate.Validate(); err != nil {
 		return err
 	}
-	if rate, err = a.Rates.SetRate(r.Context(), rate, by("rate.set", "")); err != nil {
+	if rate, err = a.Rates.SetRate(r.Context(), rate, by(r, "rate.set", "")); err != nil {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusOK, showRate(rate))

@@ -192,7 +192,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made, err := a.Replays.StartReplay(r.Context(), partners.Everything(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
-		Reason: request.Reason, Filter: filter, Rate: rate, CreatedAt: time.Now()}, by("replay.start", ""))
+		Reason: request.Reason, Filter: filter, Rate: rate, CreatedAt: time.Now()}, by(r, "replay.start", ""))
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (a *Internal) showReplay(w http.ResponseWriter, r *http.Request) error {
 // moveReplay does what a verb of the API says: it brings a replay to a state.
 func (a *Internal) moveReplay(verb string, to delivery.ReplayState) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := a.Replays.MoveReplay(r.Context(), r.PathValue("id"), to, by("replay."+verb, "")); err != nil {
+		if err := a.Replays.MoveReplay(r.Context(), r.PathValue("id"), to, by(r, "replay."+verb, "")); err != nil {
 			return err
 		}
 		return a.showReplay(w, r)

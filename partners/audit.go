@@ -6,7 +6,7 @@ import "time"
 type AuditEntry struct {
 	ID          string // aud_…
 	At          time.Time
-	Actor       string // who: "api" for the internal API's token, "ledgerhook" for the gateway itself, else Person.Actor
+	Actor       string // who: "api" for LEDGERHOOK_TOKEN, InternalToken.Actor for another token, "ledgerhook" for the gateway itself, else Person.Actor
 	Action      string // what, like "endpoint.pause"
 	Target      string // the id or code acted on
 	Detail      string // more in words, without secrets

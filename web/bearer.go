@@ -1,8 +1,7 @@
 package web
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -21,22 +20,34 @@ const (
 // wrongTokens is how many wrong tokens an address may show.
 var wrongTokens = PerMinute(30)
 
+// TokenFinder finds out whose a token is: known, and a context that holds it.
+// An error says that nobody can tell now.
+type TokenFinder func(ctx context.Context, token string) (of context.Context, known bool, err error)
+
 // Bearer lets requests through to next that carry "Authorization: Bearer
-// token". All others are answered 401 before their body is read, and an
-// unread body closes the connection: next to nothing of it is taken in. An
-// empty token lets nothing through.
+// TOKEN" with a token that find knows. All others are answered 401 before their
+// body is read, and an unread body closes the connection: next to nothing of
+// it is taken in.
 //
 // An address that shows wrong tokens is told 429 beyond 30 a minute. Its right
 // ones are taken all the same: behind a proxy everybody has one address.
-func (s Surface) Bearer(token string, next http.Handler) http.Handler {
+func (s Surface) Bearer(find TokenFinder, next http.Handler) http.Handler {
 	s.Metrics.AuthReasons(s.Name, reasonMissing, reasonMalformed, reasonWrong)
-	want := sha256.Sum256([]byte(token))
 	limiter := NewLimiter(nil) // a guess at one process is no better for the others
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reason := checkBearer(r.Header.Values("Authorization"), want)
+		token, reason := bearer(r.Header.Values("Authorization"))
 		if reason == "" {
-			next.ServeHTTP(w, r)
-			return
+			ctx, known, err := find(r.Context(), token)
+			if known {
+				next.ServeHTTP(w, r.WithContext(ctx))
+				return
+			}
+			if err != nil {
+				refuseBody(w, r)
+				s.Fail(w, r, err)
+				return
+			}
+			reason = reasonWrong
 		}
 		s.Metrics.AuthFailed(s.Name, reason)
 		refuseBody(w, r)
@@ -55,22 +66,16 @@ func (s Surface) Bearer(token string, next http.Handler) http.Handler {
 	})
 }
 
-// checkBearer returns why headers do not hold the token that hashes to want,
-// "" if they do. Comparing hashes takes the same time for every token,
-// whatever its length.
-func checkBearer(headers []string, want [sha256.Size]byte) (reason string) {
+// bearer returns the token that headers hold, or why they hold none.
+func bearer(headers []string) (token, reason string) {
 	if len(headers) == 0 {
-		return reasonMissing
+		return "", reasonMissing
 	}
 	scheme, token, _ := strings.Cut(headers[0], " ")
 	if token = strings.TrimLeft(token, " "); len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return reasonMalformed
+		return "", reasonMalformed
 	}
-	have := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
-		return reasonWrong
-	}
-	return ""
+	return token, ""
 }
 
 // refuseBody makes net/http leave the rest of the request's body unread and

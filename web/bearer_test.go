@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,14 +13,23 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerhook/webhook"
 )
+
+// only finds one token; "" finds none.
+func only(right string) TokenFinder {
+	return func(ctx context.Context, token string) (context.Context, bool, error) {
+		return ctx, right != "" && token == right, nil
+	}
+}
 
 func TestBearerLetsOnlyItsTokenThrough(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	s := Surface{Name: "internal", Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(reg)}
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })
-	url, _ := serve(t, s.Bearer("right", ok), s.Log)
-	noToken, _ := serve(t, s.Bearer("", ok), s.Log)
+	url, _ := serve(t, s.Bearer(only("right"), ok), s.Log)
+	noToken, _ := serve(t, s.Bearer(only(""), ok), s.Log)
 	if got := samples(t, reg)["ledgerhook_auth_failures_total{reason=wrong,surface=internal}"]; got != 0 || len(samples(t, reg)) != 3 {
 		t.Errorf("the reasons do not begin at 0: %v", samples(t, reg))
 	}
@@ -120,7 +130,7 @@ func metered(t *testing.T, h http.Handler) *meter {
 // Everybody behind a proxy has one address: who has the token comes in.
 func TestWrongTokensOfAnAddressAreLimited(t *testing.T) {
 	s := Surface{Name: "internal", Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry())}
-	url, _ := serve(t, s.Bearer("right", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })), s.Log)
+	url, _ := serve(t, s.Bearer(only("right"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })), s.Log)
 	limited := 0
 	for range 60 {
 		resp, _ := do(t, "GET", url, nil, "Authorization", "Bearer wrong")
@@ -141,7 +151,7 @@ func TestWrongTokensOfAnAddressAreLimited(t *testing.T) {
 
 func TestARefusedBodyIsLeftUnread(t *testing.T) {
 	s := Surface{Log: slog.New(slog.DiscardHandler)}
-	protected := s.Bearer("right", s.Handle(func(_ http.ResponseWriter, r *http.Request) error {
+	protected := s.Bearer(only("right"), s.Handle(func(_ http.ResponseWriter, r *http.Request) error {
 		var v map[string]any
 		return DecodeJSON(r, 16<<10, &v)
 	}))
@@ -201,7 +211,7 @@ func muxOf(pattern string, h http.Handler) *http.ServeMux {
 
 func TestARefusedRequestWithoutBodyKeepsItsConnection(t *testing.T) {
 	s := Surface{Log: slog.New(slog.DiscardHandler)}
-	m := metered(t, s.Bearer("right", http.NotFoundHandler()))
+	m := metered(t, s.Bearer(only("right"), http.NotFoundHandler()))
 	for range 3 {
 		if resp, _ := get(t, "http://"+m.Addr().String()); resp.StatusCode != 401 {
 			t.Fatalf("%d", resp.StatusCode)
@@ -209,5 +219,21 @@ func TestARefusedRequestWithoutBodyKeepsItsConnection(t *testing.T) {
 	}
 	if n := m.accepted.Load(); n != 1 {
 		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+// Nobody is told that a token is wrong while nobody can look it up.
+func TestATokenThatNobodyCanLookUpIsNotWrong(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	s := Surface{Name: "internal", Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(reg)}
+	away := func(context.Context, string) (context.Context, bool, error) {
+		return nil, false, &webhook.Error{Kind: webhook.KindUnavailable, Message: "the ledger is away"}
+	}
+	url, _ := serve(t, s.Bearer(away, http.NotFoundHandler()), s.Log)
+	if resp, body := do(t, "POST", url, strings.NewReader("{}"), "Authorization", "Bearer x"); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "away") {
+		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
+	}
+	if got := samples(t, reg)["ledgerhook_auth_failures_total{reason=wrong,surface=internal}"]; got != 0 {
+		t.Errorf("%v wrong tokens are counted", got)
 	}
 }

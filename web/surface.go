@@ -4,7 +4,7 @@
 // A surface is put together from outside in:
 //
 //	Observe(log, metrics, surface.Mux(mux))    request id, one event, metrics
-//	mux: "/internal/v1/" → surface.Bearer(token, …)
+//	mux: "/internal/v1/" → surface.Bearer(find, …)
 //	mux: "GET /internal/v1/x" → surface.Handle(func(w, r) error)
 package web
 

@@ -156,7 +156,7 @@ type fieldError struct {
 func (a *client) refusal(res *http.Response, raw []byte) error {
 	if res.StatusCode == http.StatusUnauthorized {
 		return &apiError{status: res.StatusCode, text: fmt.Sprintf(
-			"%s refuses the token of %s: set LEDGERHOOK_TOKEN to the one it was started with", a.base, a.tokenSource)}
+			"%s refuses the token of %s: set LEDGERHOOK_TOKEN to the one it was started with, or to one of ledgerhook token create that is neither expired nor revoked", a.base, a.tokenSource)}
 	}
 	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 {
 		return fmt.Errorf("%s redirects to %s; is LEDGERHOOK_URL the server's internal address?", a.base, to)

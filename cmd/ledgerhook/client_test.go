@@ -24,6 +24,8 @@ const (
 		{"deliveryId":"dlv_1","eventId":"evt_1","endpointId":"ep_1","partnerCode":"acme","webhookType":"TopupCard","state":"delivered","attemptCount":1,"createdAt":"2026-01-02T03:04:05Z","nextAttemptAt":null,"waitingFor":null,"lastStatusCode":200,"lastErrorClass":""}],"nextCursor":""}`
 	ratesDoc = `{"items":[{"crypto":"BTC","network":"BITCOIN","price":1500000000,"walletAddress":"","updatedAt":"2026-01-02T03:04:05Z"},
 		{"crypto":"USDT","network":"TRC20","price":25450.5,"walletAddress":"TWallet1","updatedAt":"2026-03-04T05:06:07Z"}],"nextCursor":""}`
+	tokensDoc = `{"items":[{"tokenId":"tok_1","name":"billing","prefix":"lht_aaaaaa","scopes":["ingest","read"],"state":"active","createdBy":"api","createdAt":"2026-01-02T03:04:05Z","expiresAt":"2027-01-02T03:04:05Z","lastUsedAt":null,"revokedAt":null},
+		{"tokenId":"tok_2","name":"old","prefix":"lht_bbbbbb","scopes":["administer"],"state":"expired","createdBy":"token:billing","createdAt":"2026-01-02T03:04:05Z","expiresAt":"2026-03-02T03:04:05Z","lastUsedAt":"2026-02-02T03:04:05Z","revokedAt":null}],"nextCursor":""}`
 	deliveryDoc = `{"deliveryId":"dlv_3","eventId":"evt_3","endpointId":"ep_1","partnerCode":"acme","webhookType":"CardTransaction","reference":"tx_1","sequence":7,"state":"pending","attemptCount":2,"createdAt":"2026-01-02T03:04:07Z","waitingFor":{"reason":"retry","until":"2026-01-02T04:00:00Z"},
 		"attempts":[{"number":1,"trigger":"first","startedAt":"2026-01-02T03:04:07Z","durationMs":12.4,"peerIp":"203.0.113.5","outcome":"failed","statusCode":0,"errorClass":"timeout","errorDetail":"no answer within 10s","nextAttemptAt":"2026-01-02T03:04:12Z","nextAttemptReason":"schedule"},
 		{"number":2,"trigger":"retry","startedAt":"2026-01-02T03:04:12Z","durationMs":30,"peerIp":"203.0.113.5","outcome":"failed","statusCode":503,"errorClass":"http_5xx","errorDetail":"","responseHeaders":{"Content-Type":["text/plain"],"Retry-After":["3600"]},"responseBody":"down for\nmaintenance \u001b[2J","truncated":true,"nextAttemptAt":"2026-01-02T04:00:00Z","nextAttemptReason":"Retry-After"}]}`
@@ -38,11 +40,12 @@ func TestListsAndShowsReadAsTables(t *testing.T) {
 		"GET /internal/v1/deliveries":              {"200 " + deliveriesDoc},
 		"GET /internal/v1/deliveries/dlv_3":        {"200 " + deliveryDoc},
 		"GET /internal/v1/rates":                   {"200 " + ratesDoc},
+		"GET /internal/v1/tokens":                  {"200 " + tokensDoc},
 		"PUT /internal/v1/rates/USDT":              {`200 {"crypto":"USDT","network":"TRC20","price":25450.5,"walletAddress":"TWallet1","updatedAt":"2026-03-04T05:06:07Z"}`},
 	})
 	for name, args := range map[string]string{
 		"partner-list": "partner list", "partner-show": "partner show acme", "endpoint-list": "endpoint list acme",
-		"secret-list": "secret list acme", "deliveries-list": "deliveries list", "deliveries-show": "deliveries show dlv_3",
+		"secret-list": "secret list acme", "token-list": "token list", "deliveries-list": "deliveries list", "deliveries-show": "deliveries show dlv_3",
 		"rate-list": "rate list", "rate-set": "rate set USDT --price 25450.5 --network TRC20 --wallet TWallet1",
 	} {
 		t.Run(name, func(t *testing.T) {

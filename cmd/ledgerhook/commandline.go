@@ -55,17 +55,17 @@ func argumentName(cmd *cobra.Command, i int) string {
 
 // flagOf names the flag that sets a field of a request.
 var flagOf = map[string]string{
-	"ackMode": "ack-mode", "cursor": "cursor", "description": "description", "endpointId": "endpoint", "errorClass": "error",
+	"ackMode": "ack-mode", "cursor": "cursor", "description": "description", "endpointId": "endpoint", "errorClass": "error", "expiresAt": "days",
 	"headers": "header", "idempotencyKey": "key", "limit": "limit", "maxInFlight": "max-in-flight", "name": "name", "network": "network", "partnerCode": "partner",
 	"ordered": "ordered", "price": "price", "publicKey": "public-key", "walletAddress": "wallet",
-	"ratePerSecond": "rate", "rateLimit": "rate-limit", "reason": "reason", "reference": "reference", "replayId": "replay",
+	"ratePerSecond": "rate", "rateLimit": "rate-limit", "reason": "reason", "reference": "reference", "replayId": "replay", "scopes": "scopes",
 	"since": "since", "state": "state", "statusCode": "code", "timeoutSeconds": "timeout", "until": "until", "url": "url",
 	"webhookType": "type", "webhookTypes": "types",
 }
 
 // argumentOf names the argument that sets a field of a request, in the words of
 // the command's usage.
-var argumentOf = map[string]string{"partnerCode": "CODE", "crypto": "CRYPTO"}
+var argumentOf = map[string]string{"partnerCode": "CODE", "crypto": "CRYPTO", "name": "NAME"}
 
 // blameFlags makes a refusal of what flags of cmd say an error of the command
 // line, which names the flags instead of the request's fields.

@@ -52,7 +52,7 @@ func TestEveryRefusalHasItsExitCodeAndOneLine(t *testing.T) {
 func TestAWrongCommandLineIsAUsageError(t *testing.T) {
 	for _, args := range []string{
 		"bogus", "partner", "partner bogus", "partner show", "partner show a b", "deliveries list --bogus", "deliveries list --limit 0",
-		"deliveries list --limit x", "deliveries list --since yesterday", "send acme", "endpoint add acme", "keygen", "keygen --out k --bits 1024",
+		"deliveries list --limit x", "token create a", "token create a --scopes read --days 0", "token create a --scopes read --days 366", "deliveries list --since yesterday", "send acme", "endpoint add acme", "keygen", "keygen --out k --bits 1024",
 		"completion", "completion foo", "help foo", "help partner foo", "listen --status 99", "listen --secret whsec_short", "verify", "verify body.json", "demo --duration -1s", "sign", "sign bogus",
 	} {
 		got := run(t, []string{"LEDGERHOOK_TOKEN=t"}, "", strings.Fields(args)...)

@@ -139,12 +139,12 @@ func clock(t time.Time) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// stateColour colours the states of deliveries, endpoints, partners and secrets.
+// stateColour colours the states of deliveries, endpoints, partners, secrets and tokens.
 func stateColour(state string) cell {
 	switch state {
 	case "delivered", "active", "open", "enabled":
 		return cell{state, green}
-	case "exhausted", "disabled", "failed", "revoked":
+	case "exhausted", "disabled", "failed", "revoked", "expired":
 		return cell{state, red}
 	case "held", "paused", "retiring", "unknown":
 		return cell{state, yellow}

@@ -42,6 +42,8 @@ func changeRows(entries []partners.AuditEntry, limit int) (rows []changeRow) {
 		row := changeRow{At: e.At, Who: e.Actor, Did: acts[e.Action], Target: e.Target, Detail: e.Detail, Partner: e.PartnerCode}
 		if name, ok := actors[e.Actor]; ok {
 			row.Who = name
+		} else if name, ok := strings.CutPrefix(e.Actor, partners.TokenActor); ok {
+			row.Who = "The token " + name
 		}
 		if row.Did == "" {
 			row.Did = strings.NewReplacer(".", " ", "-", " ").Replace(e.Action)

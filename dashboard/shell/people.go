@@ -21,8 +21,9 @@ type peopleView struct {
 	Next      string            // the cursor of more People
 	Partner   string            // whom alone the page is about, at /ops/admin
 	Invites   []partners.Invite
-	Typed     partners.Invite // what was refused, to be put right
-	Roles     []partners.Role // that an invitation can give
+	Tokens    []partners.InternalToken // at /ops/admin
+	Typed     partners.Invite          // what was refused, to be put right
+	Roles     []partners.Role          // that an invitation can give
 	OpsRoles  []partners.Role
 	Form      string // one-time token of the invitation form
 	Mails     bool   // invitations can be mailed
@@ -71,6 +72,9 @@ func (s *Surface) showPeople(w http.ResponseWriter, r *http.Request, q *Request,
 	if s.Name == Ops {
 		v.OpsRoles = partners.OperatorRoles
 		if v.Operators, _, err = s.Accounts.People(r.Context(), partners.PeopleFilter{Limit: 2 * MaxPeople}); err != nil {
+			return err
+		}
+		if v.Tokens, err = s.Accounts.InternalTokens(r.Context()); err != nil {
 			return err
 		}
 		v.Partner = r.URL.Query().Get("partner")
