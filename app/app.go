@@ -329,7 +329,7 @@ func (a *App) serve(context.Context) error {
 
 func (a *App) internalAPI() http.Handler {
 	return (&ingest.Internal{
-		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Orders: a.ledger, Rates: a.prices, PartnerUpdates: a.ledger,
+		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Erasures: a.ledger, Orders: a.ledger, Rates: a.prices, PartnerUpdates: a.ledger,
 		Partners: a.accounts, Secrets: a.accounts, Accepted: a.reports, Sent: a.reports, OrderLists: a.reports, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
 		Token:   a.token, Tokens: a.tokens, Key: a.keys.active, Box: a.box, Composer: a.composer,

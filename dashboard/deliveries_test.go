@@ -211,3 +211,32 @@ func TestTheFilterFormBecomesTheTypedSearch(t *testing.T) {
 		t.Error(resp.StatusCode)
 	}
 }
+
+// The operators see who erased it, the partner only that somebody did.
+func TestTheContentOfAnErasedDeliveryIsReplacedByWhoErasedIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 8)
+	id := s.failedOnce(t, "acme", "tp_secret", webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503, ResponseBody: []byte("what it said")}, webhook.Exhausted)
+	d, err := s.Bench.Delivery(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, done, err := s.Bench.Erase(t.Context(), partners.DataSubject{PartnerCode: "acme", CardID: "card_1"}, partners.AuditEntry{Actor: "eva.operator", Action: "erase", Detail: "x"}); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	ops, portal := s.SignIn(t, "", partners.RoleAdmin), s.SignIn(t, "acme", partners.RoleAdmin)
+	for _, page := range []string{"/ops/deliveries/" + id, "/ops/deliveries/" + id + "/signed", "/ops/events/" + d.EventID} {
+		resp, body := ask(t, ops, "GET", s.ops.URL+page, nil)
+		if resp.StatusCode != 200 || !strings.Contains(body, "The content was erased by eva.operator.") || strings.Contains(body, "what it said") {
+			t.Errorf("%s: %d %s", page, resp.StatusCode, body)
+		}
+	}
+	for _, page := range []string{"/portal/deliveries/" + id, "/portal/deliveries/" + id + "/signed"} {
+		resp, body := ask(t, portal, "GET", s.portal.URL+page, nil)
+		if resp.StatusCode != 200 || !strings.Contains(body, "The content was erased by gateway operator.") || strings.Contains(body, "eva.operator") || strings.Contains(body, "Send again") {
+			t.Errorf("%s: %d %s", page, resp.StatusCode, body)
+		}
+	}
+}

@@ -93,6 +93,7 @@ func TestNoActOfTheAPIIsDoneWithoutItsEntry(t *testing.T) {
 	for _, verb := range []string{"pause", "resume", "cancel"} {
 		do(act{"POST /replays/{id}/" + verb, "/replays/" + replay + "/" + verb, nil, "replay." + verb})
 	}
+	do(act{"POST /erasures", "/erasures", map[string]string{"partnerCode": "acme", "accountId": "acc_1", "reason": "request 4711"}, "erase"})
 	do(act{"DELETE /endpoints/{id}", "/endpoints/" + endpoint, nil, "endpoint.remove"})
 	do(act{"GET /mailbox", "/mailbox", nil, "mailbox.read"}) // a code lets its reader in
 

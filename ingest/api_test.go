@@ -101,7 +101,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	webMetrics, metrics := web.NewMetrics(a.registry), ingest.NewMetrics(a.registry)
 	a.refusals = ingest.NewRefusals(l, metrics, log)
 	handler := (&ingest.Internal{
-		Events: l, Deliveries: l, Partners: b.Accounts, PartnerUpdates: l, Secrets: b.Accounts, Endpoints: l, Replays: l, Orders: l, Accepted: b.Reports, Sent: b.Reports, OrderLists: b.Reports, Rates: b.Prices, Mailbox: partners.NewMailbox(b.Accounts, box), Audit: b.Trail,
+		Events: l, Deliveries: l, Partners: b.Accounts, PartnerUpdates: l, Secrets: b.Accounts, Endpoints: l, Replays: l, Erasures: l, Orders: l, Accepted: b.Reports, Sent: b.Reports, OrderLists: b.Reports, Rates: b.Prices, Mailbox: partners.NewMailbox(b.Accounts, box), Audit: b.Trail,
 		Token: token, Tokens: ingest.NewTokens(b.Accounts, log), Key: keys()[0], Box: box,
 		Composer: delivery.NewComposer(keyring{}, box, delivery.NewMetrics(prometheus.NewRegistry())),
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),

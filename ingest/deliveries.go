@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -169,10 +170,15 @@ func (a *Internal) showDelivery(w http.ResponseWriter, r *http.Request) error {
 	for i, attempt := range attempts {
 		items[i] = showAttempt(attempt)
 	}
+	e, err := a.Accepted.Event(r.Context(), partners.Everything(), d.EventID)
+	if err != nil && webhook.KindOf(err) != webhook.KindNotFound {
+		return err
+	}
 	return web.WriteJSON(w, http.StatusOK, struct {
 		deliveryItem
+		Erased   *erasedItem   `json:"erased"` // the content of its event
 		Attempts []attemptItem `json:"attempts"`
-	}{showDeliveryItem(d), items})
+	}{showDeliveryItem(d), showErased(e.Erased), items})
 }
 
 // retryDelivery makes an unfinished delivery due now (200), or a new delivery

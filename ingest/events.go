@@ -134,12 +134,16 @@ type eventItem struct {
 	Unexpected  bool            `json:"unexpected"`
 	Test        bool            `json:"test"`
 	CreatedAt   web.Time        `json:"createdAt"`
+	Erased      *erasedItem     `json:"erased"`
 }
 
 func showEventItem(e webhook.Event) eventItem {
+	if e.Erased.Done() {
+		e.Data = []byte("null")
+	}
 	return eventItem{
 		EventID: e.ID, PartnerCode: e.PartnerCode, WebhookType: string(e.Type), Reference: e.ObjectID, Status: e.Status,
-		Success: e.Success(), Data: e.Data, Filtered: e.Filtered, Unexpected: e.Unexpected, Test: e.Test, CreatedAt: web.Time(e.CreatedAt),
+		Success: e.Success(), Data: e.Data, Filtered: e.Filtered, Unexpected: e.Unexpected, Test: e.Test, CreatedAt: web.Time(e.CreatedAt), Erased: showErased(e.Erased),
 	}
 }
 
@@ -169,9 +173,14 @@ func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := a.Composer.Body(r.Context(), e)
-	if err != nil {
-		return err
+	var body *string
+	if !e.Erased.Done() {
+		sent, err := a.Composer.Body(r.Context(), e)
+		if err != nil {
+			return err
+		}
+		text := string(sent)
+		body = &text
 	}
 	deliveries, err := a.Accepted.EventDeliveries(r.Context(), e.ID)
 	if err != nil {
@@ -183,8 +192,8 @@ func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {
 	}
 	return web.WriteJSON(w, http.StatusOK, struct {
 		eventItem
-		Body       string         `json:"body"` // byte for byte what is sent
+		Body       *string        `json:"body"` // byte for byte what is sent; null once it is erased
 		KeyID      string         `json:"keyId"`
 		Deliveries []deliveryItem `json:"deliveries"`
-	}{showEventItem(e), string(body), e.KeyID, items})
+	}{showEventItem(e), body, e.KeyID, items})
 }

@@ -108,6 +108,7 @@ type Internal struct {
 	Secrets        Secrets
 	Endpoints      Endpoints
 	Replays        Replays
+	Erasures       Erasures
 	Orders         Orders
 	OrderLists     OrderLists
 	Rates          Rates
@@ -227,6 +228,8 @@ func (a *Internal) routes() map[string]route {
 		"POST /internal/v1/tokens":             {administer, a.createToken},
 		"GET /internal/v1/tokens":              {read, a.listTokens},
 		"POST /internal/v1/tokens/{id}/revoke": {administer, a.revokeToken},
+
+		"POST /internal/v1/erasures": {administer, a.erase},
 
 		"GET /internal/v1/mailbox": {administer, a.listLetters}, // codes let their reader in
 		"GET /internal/v1/audit":   {read, a.listAudit},

@@ -46,6 +46,7 @@ type orderItem struct {
 	CreatedAt       web.Time           `json:"createdAt"`
 	UpdatedAt       web.Time           `json:"updatedAt"`
 	ExpiresAt       web.Time           `json:"expiresAt"`
+	Erased          *erasedItem        `json:"erased"` // what it says of the customer
 }
 
 type orderTokenTransfer struct {
@@ -83,7 +84,7 @@ func showOrderItem(o orders.Order) orderItem {
 			BankAccountNumber: bank.AccountNumber, Card: bank.Card, ContentPayment: bank.Content, TotalPayment: bank.TotalPayment},
 		Fees:        orderFees{SystemFee: o.Fees.System, ProcessingFee: o.Fees.Processing},
 		Description: o.Description, PayoutAt: web.Time(o.PayoutAt), CreatedAt: web.Time(o.CreatedAt),
-		UpdatedAt: web.Time(o.UpdatedAt), ExpiresAt: web.Time(o.ExpiresAt),
+		UpdatedAt: web.Time(o.UpdatedAt), ExpiresAt: web.Time(o.ExpiresAt), Erased: showErased(o.Erased),
 	}
 }
 

@@ -226,8 +226,8 @@ type claimedEndpoint struct {
 }
 
 // completeJobs adds event, URL and secrets to what was claimed, which nobody
-// needs before the commit. What has no event is not handed out; the next batch
-// ends it.
+// needs before the commit. What has no event, or an erased one, is not handed
+// out; the next batch ends it.
 func (b *batch) completeJobs(ctx context.Context, wanted map[string]*claimOp) error {
 	events, endpoints, codes := map[string]webhook.Event{}, map[string]claimedEndpoint{}, map[string][]delivery.SealedSecret{}
 	for _, c := range wanted {
@@ -256,9 +256,9 @@ func (b *batch) complete(wanted map[string]*claimOp, events map[string]webhook.E
 			continue
 		}
 		d, e := c.job.Delivery, endpoints[c.job.Delivery.EndpointID]
-		if events[d.EventID].ID == "" {
+		if reason := unsendable(events[d.EventID]); reason != "" {
 			c.claimed = false
-			b.follow(d.EndpointID, func(ctx context.Context, b *batch) error { return b.endWithoutEvent(ctx, d) })
+			b.follow(d.EndpointID, func(ctx context.Context, b *batch) error { return b.endUnsent(ctx, d, reason) })
 			continue
 		}
 		c.job.Event, c.job.Secrets = events[d.EventID], codes[d.PartnerCode]
@@ -318,9 +318,20 @@ func (b *batch) readSecrets(ctx context.Context, codes map[string][]delivery.Sea
 	})
 }
 
-// endWithoutEvent cancels a claimed delivery whose event is gone, as one that
-// is past its retention: no attempt can be made of it, now or later.
-func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
+// unsendable is why a delivery of e ends without an attempt; empty: it does not.
+func unsendable(e webhook.Event) string {
+	switch {
+	case e.ID == "":
+		return reasonExpired
+	case e.Erased.Done():
+		return reasonErased
+	}
+	return ""
+}
+
+// endUnsent cancels a claimed delivery whose event is past its retention and
+// gone, or was erased: no attempt can be made of it, now or later.
+func (b *batch) endUnsent(ctx context.Context, d webhook.Delivery, reason string) error {
 	w, err := b.window(d.EndpointID)
 	if err != nil {
 		return err
@@ -328,14 +339,16 @@ func (b *batch) endWithoutEvent(ctx context.Context, d webhook.Delivery) error {
 	var orderingKey string
 	err = b.tx.QueryRowContext(ctx, `UPDATE deliveries SET state = 'cancelled', reason = $1, finished_at = $2, queued_at = NULL,
 		generation = generation + 1, attempts = attempts - 1 WHERE id = $3 AND generation = $4 AND state = 'sending' RETURNING subject`,
-		reasonExpired, database.Micros(b.now), d.ID, d.Generation).Scan(&orderingKey)
+		reason, database.Micros(b.now), d.ID, d.Generation).Scan(&orderingKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // given up meanwhile
 	}
 	if err != nil {
-		return fmt.Errorf("cancel delivery %s, whose event is gone: %w", d.ID, err)
+		return fmt.Errorf("cancel delivery %s, whose event is %s: %w", d.ID, reason, err)
 	}
-	b.ledger.db.Log.Error("a delivery was cancelled because its event is gone", "delivery", d.ID, "event", d.EventID)
+	if reason == reasonExpired {
+		b.ledger.db.Log.Error("a delivery was cancelled because its event is gone", "delivery", d.ID, "event", d.EventID)
+	}
 	w.leave(d.ID, d.Trigger)
 	b.ended(d.Trigger, d.PartnerCode, webhook.Cancelled, d.EndpointID, orderingKey)
 	return nil

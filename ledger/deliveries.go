@@ -86,13 +86,15 @@ func (b *batch) delivery(ctx context.Context, id string) (d webhook.Delivery, er
 // repeat makes a new delivery of a finished one's event: the same webhook-id,
 // sequence and bytes, a schedule of its own.
 func (b *batch) repeat(ctx context.Context, w *window, d webhook.Delivery, newID string, trigger webhook.Trigger) error {
-	var test bool
-	err := b.tx.QueryRowContext(ctx, "SELECT test FROM events WHERE id = $1", d.EventID).Scan(&test)
+	var test, erased bool
+	err := b.tx.QueryRowContext(ctx, "SELECT test, erased_at > 0 FROM events WHERE id = $1", d.EventID).Scan(&test, &erased)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return webhook.Conflict("the delivery's event is past its retention and gone")
 	case err != nil:
 		return err
+	case erased:
+		return webhook.Conflict("the content of the delivery's event was erased")
 	case test: // which breaker, health and window must not learn from
 		return webhook.Conflict("a test is sent once: send another")
 	}

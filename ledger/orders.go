@@ -21,7 +21,8 @@ func orderValues(o orders.Order) []any {
 		token.Network, token.Price.String(), token.Amount.String(), token.WalletAddress, token.TxHash, bank.BankBIN,
 		bank.BankName, bank.AccountName, bank.AccountNumber, bank.Card, bank.Content, bank.TotalPayment, bank.QRToken,
 		o.Fees.Processing, o.Fees.System, string(o.Status), o.Sequence, o.Description, o.Fingerprint, database.Micros(o.PayoutAt),
-		database.Micros(o.CreatedAt), database.Micros(o.UpdatedAt), database.Micros(o.ExpiresAt)}
+		database.Micros(o.CreatedAt), database.Micros(o.UpdatedAt), database.Micros(o.ExpiresAt),
+		database.Micros(o.Erased.At), o.Erased.By}
 }
 
 // CreateOrder stores a new order and returns it. If its partner has used the

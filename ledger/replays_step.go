@@ -238,11 +238,11 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 
 // endpointItems reads the first open items of one endpoint. To be skipped is
 // one whose event has been delivered to the endpoint since, or is on its way
-// there just now, one whose event or delivery is past its retention, and a test.
+// there just now, one whose event or delivery is past its retention or erased, and a test.
 func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit int, created time.Time) (items []replayItem, err error) {
 	t := new(database.Statement).Add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
 		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
-		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id AND NOT e.test)
+		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id AND NOT e.test AND e.erased_at = 0)
 		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.id <> d.id
 			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id

@@ -40,6 +40,7 @@ type Order struct {
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 	ExpiresAt       time.Time
+	Erased          webhook.Erasure // of what it says of the customer
 }
 
 // TokenTransfer is the partner's side of an order.

@@ -23,7 +23,18 @@ type Event struct {
 	Test        bool     // made by an endpoint test, outside the invariant
 	CreatedAt   time.Time
 	Trace       string // the span of the request that brought it, as a traceparent; empty: none
+	Erased      Erasure
 }
+
+// Erasure says when, and by whom, content was erased on demand: the zero value
+// if it was not.
+type Erasure struct {
+	At time.Time
+	By string
+}
+
+// Done reports whether the content is gone.
+func (e Erasure) Done() bool { return !e.At.IsZero() }
 
 // The signatures a partner can ask for.
 const (

@@ -32,9 +32,13 @@ type deliveryItem struct {
 		Reason string    `json:"reason"`
 		Until  time.Time `json:"until"`
 	} `json:"waitingFor"`
-	LastStatusCode int           `json:"lastStatusCode"`
-	LastErrorClass string        `json:"lastErrorClass"`
-	Attempts       []attemptItem `json:"attempts"`
+	LastStatusCode int    `json:"lastStatusCode"`
+	LastErrorClass string `json:"lastErrorClass"`
+	Erased         *struct {
+		At time.Time `json:"at"`
+		By string    `json:"by"`
+	} `json:"erased"`
+	Attempts []attemptItem `json:"attempts"`
 }
 
 func deliveryPath(id string) string { return "/internal/v1/deliveries/" + url.PathEscape(id) }
@@ -291,6 +295,9 @@ func (c *cli) showDelivery(d deliveryItem, e endpointItem) error {
 	}
 	t.fact("created", clock(d.CreatedAt))
 	t.fact("finished", clock(d.FinishedAt))
+	if d.Erased != nil {
+		t.fact("erased", clock(d.Erased.At)+" by "+d.Erased.By)
+	}
 	if err := t.flush(); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type deliveryView struct {
 	History   shell.Fact[[]ActivityRow]
 	CanRetry  bool
 	CanCancel bool
+	ErasedBy  string // who erased the content of the event; empty: nobody
 	AsOf      time.Time
 }
 
@@ -107,10 +108,11 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 		func() { v.Advice = s.receiverAdvice(ctx, q, d.EndpointID) },
 	)
 	v.Others = otherDeliveries(q, d, v.Event.Value.Deliveries)
+	v.ErasedBy = erasedBy(q, v.Event.Value.Event)
 	v.fillPayload(ctx, s, attempts)
 	if q.CanAct() {
 		once := d.Trigger == webhook.TriggerTest && d.State.Final()
-		v.CanRetry = d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed && !once
+		v.CanRetry = v.ErasedBy == "" && d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed && !once
 		v.CanCancel = !d.State.Final() && d.State != webhook.Sending
 	}
 	return q.Render(w, r, "delivery", v)
@@ -156,9 +158,24 @@ func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d reports.Fou
 		if err != nil {
 			return PayloadDiff{}, ignoreNotFound(err)
 		}
+		if theirs.Erased.Done() {
+			continue
+		}
+		if mine.Erased.Done() {
+			break
+		}
 		return DiffPayloads(last.ID, theirs.Data, mine.Data), nil
 	}
 	return PayloadDiff{}, nil
+}
+
+// erasedBy is who erased the content of an event, as who asks may know it;
+// empty: nobody.
+func erasedBy(q *shell.Request, e webhook.Event) string {
+	if e.Erased.Done() && !q.Ops() {
+		return q.T("gateway operator")
+	}
+	return e.Erased.By
 }
 
 func ignoreNotFound(err error) error {
@@ -172,7 +189,7 @@ func ignoreNotFound(err error) error {
 func (v *deliveryView) fillPayload(ctx context.Context, s Pages, attempts []webhook.Attempt) {
 	v.CLI = "ledgerhook deliveries show " + v.ID
 	e := v.Event.Value.Event
-	if e.ID == "" {
+	if e.ID == "" || e.Erased.Done() {
 		return
 	}
 	var err error

@@ -25,6 +25,7 @@ type signedView struct {
 	Steps    []CheckStep // of the newest attempt; none: there is none yet
 	Done     string
 	Gone     bool // the event is past its retention
+	ErasedBy string
 
 	Body      exactText
 	RSA       exactText // what the RSA signature is made over; zero: it is not made
@@ -78,7 +79,8 @@ func (s Pages) signedPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		v.Steps = CheckSteps(q, d.URL, newest)
 		v.Headers = HeadersOf(newest.RequestHeaders)
 	}
-	if !v.Gone {
+	v.ErasedBy = erasedBy(q, e)
+	if !v.Gone && v.ErasedBy == "" {
 		if err := v.fill(r.Context(), s, e, http.Header(newest.RequestHeaders)); err != nil {
 			return err
 		}

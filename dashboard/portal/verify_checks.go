@@ -136,7 +136,7 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 		if err := webhook.CheckID(signer.HeaderID, webhook.EventPrefix, id); err != nil {
 			return k, webhook.NotFound("event", id)
 		}
-		if k.event, k.placed, err = s.Reports.SeenEvent(ctx, q.Scope(), id); err == nil && s.Composer != nil {
+		if k.event, k.placed, err = s.Reports.SeenEvent(ctx, q.Scope(), id); err == nil && s.Composer != nil && !k.event.Erased.Done() {
 			k.body, err = s.Composer.Body(ctx, k.event)
 		}
 		return k, err
@@ -145,6 +145,9 @@ func (s pages) checkSent(ctx context.Context, q *shell.Request, got signer.Captu
 	case webhook.KindOf(err) == webhook.KindNotFound && err != nil:
 		row.Result = shell.Bad(locale.Text("not found"))
 		row.Says = q.T("You have no notification with this webhook-id. It was changed, is another partner's, or is past its retention.")
+		return false
+	case err == nil && kept.event.Erased.Done():
+		row.Says = q.T("The content of this notification was erased: it cannot be compared.")
 		return false
 	case err != nil || kept.body == nil:
 		row.Result, row.Says = shell.Warn(locale.Text("not known just now")), q.T("The sent request cannot be read just now.")

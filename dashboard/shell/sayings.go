@@ -54,7 +54,7 @@ var sayings = sayingsOf(
 	locale.Text("is missing: load the page again and send it from there"),
 	locale.Text("the delivery never had an endpoint"),
 	locale.Text("the delivery's endpoint was removed"),
-	locale.Text("the delivery's event is past its retention and gone"),
+	locale.Text("the delivery's event is past its retention and gone"), locale.Text("the content of the delivery's event was erased"),
 	locale.Text("a test is sent once: send another"),
 	locale.Text("the delivery is being sent just now: wait for the attempt to end"),
 	locale.Text("the delivery has already ended: it is %s"),
@@ -109,7 +109,7 @@ type Told struct {
 var storedTexts = sayingsOf(
 	locale.Text("attempt %s of %s, the answer asked to wait %s"), locale.Text("attempt %s of %s, %s after the last"),
 	locale.Text("all %s attempts of the schedule are used"), locale.Text("a test is sent once"), locale.Text("the attempt's outcome is unknown: sent again at once"), locale.Text("sent again at once on a new connection"),
-	locale.Text("cancelled by an operator"), locale.Text("cancelled by the partner"), locale.Text("its endpoint was removed"), locale.Text("expired"), locale.Text("filtered"),
+	locale.Text("cancelled by an operator"), locale.Text("cancelled by the partner"), locale.Text("its endpoint was removed"), locale.Text("expired"), locale.Text("erased"), locale.Text("filtered"),
 	locale.Text("the endpoint answered 410 Gone twice in a row"), locale.Text("no delivery has succeeded for 5 days and %s have failed"),
 	locale.Text("%s of the newest %s deliveries fail"),
 )

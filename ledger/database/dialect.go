@@ -108,7 +108,7 @@ func (db *DB) openSQLite(dir string) error {
 		place:  path,
 		Clock:  "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 	}
-	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+	common := "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
 	// Without an authority, since the first part of a relative path would be taken for one.
 	address := "file:" + (&url.URL{Path: path}).EscapedPath()
 	write, err := sql.Open("sqlite", address+"?_txlock=immediate&"+common)
