@@ -6,12 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"ledgerhook/config"
 	"ledgerhook/dashboard"
+	"ledgerhook/dashboard/oidc"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -30,7 +33,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 		Database: a.db.ForPages(), Ledger: a.ledger.ForPages(), Accounts: accounts.New(a.db.ForPages()), Trail: audit.New(a.db.ForPages()), Reports: reports.New(a.db.ForPages()), Prices: prices.New(a.db.ForPages()), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
 		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.public()[0],
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
-		Settings: settings, Health: a.health, Limiter: a.limiter, Slots: a.slots, SendMail: sendMail,
+		Settings: settings, Health: a.health, Limiter: a.limiter, Slots: a.slots, SendMail: sendMail, SignIn: signIn(a.config, a.internal.Addr()),
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,
 		RateAge: a.config.RateAge, FailedQuotes: a.failedQuotes(),
 	})
@@ -43,6 +46,25 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 	public.Handle("/portal", portal)
 	public.Handle("/portal/", portal)
 	return pages, nil
+}
+
+// signIn is how operators sign in at the provider; nil: they have passwords.
+func signIn(cfg config.Config, internal net.Addr) *dashboard.SignIn {
+	if cfg.OIDCIssuer == "" {
+		return nil
+	}
+	at := cfg.Operators(internal).String()
+	return &dashboard.SignIn{Provider: provider(cfg, at+dashboard.CallbackPath), Name: cfg.OIDCName, BreakGlass: cfg.BreakGlass, Address: at}
+}
+
+// provider is the one of the settings, which sends operators back to redirect.
+func provider(cfg config.Config, redirect string) *oidc.Provider {
+	o := oidc.Options{Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: cfg.OIDCClientSecret, RedirectURL: redirect,
+		Scopes: strings.Split(cfg.OIDCScopes, ","), GroupsClaim: cfg.OIDCGroupsClaim}
+	for _, g := range cfg.OIDCRoles {
+		o.Roles = append(o.Roles, oidc.GroupRole{Group: g.Group, Role: partners.Role(g.Role)})
+	}
+	return oidc.New(o)
 }
 
 // slots are what this process can send at once and what it sends; without a

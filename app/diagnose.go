@@ -43,6 +43,7 @@ func Diagnose(ctx context.Context, cfg config.Config) []Check {
 	d.ledger(ctx)
 	d.queue(ctx)
 	d.mail(ctx)
+	d.signIn(ctx)
 	return d.checks
 }
 
@@ -182,4 +183,14 @@ func (d *diagnosis) mail(ctx context.Context) {
 		err = server.Try(ctx)
 	}
 	d.add("mail", err, "the mail server accepts mail")
+}
+
+// signIn asks the provider that operators sign in at for its addresses.
+func (d *diagnosis) signIn(ctx context.Context) {
+	if d.cfg.OIDCIssuer == "" {
+		d.add("sign-in", nil, "no provider: operators have passwords")
+		return
+	}
+	err := provider(d.cfg, "").Check(ctx)
+	d.add("sign-in", err, d.cfg.OIDCIssuer+" answers")
 }

@@ -12,6 +12,7 @@ import (
 
 	"ledgerhook/app"
 	"ledgerhook/config"
+	"ledgerhook/dashboard/oidc/oidctest"
 	"ledgerhook/delivery/queue/queuetest"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
@@ -128,4 +129,18 @@ func TestTheDoctorTriesTheMailServer(t *testing.T) {
 	wantCheck(t, app.Diagnose(t.Context(), cfg), "mail", true, "no mail server")
 	cfg.SMTPURL = "smtp://127.0.0.1:1" // where nobody listens
 	wantCheck(t, app.Diagnose(t.Context(), cfg), "mail", false, "reach the mail server")
+}
+
+func TestTheDoctorAsksTheSignInProvider(t *testing.T) {
+	t.Parallel()
+	cfg := config.Config{DataDir: t.TempDir()}
+	wantCheck(t, app.Diagnose(t.Context(), cfg), "sign-in", true, "no provider")
+	issuer, stop := oidctest.Start(t, "http://127.0.0.1:1/ops/login/callback")
+	cfg.OIDCIssuer = issuer
+	wantCheck(t, app.Diagnose(t.Context(), cfg), "sign-in", true, issuer+" answers")
+	cfg.OIDCIssuer += "other"
+	wantCheck(t, app.Diagnose(t.Context(), cfg), "sign-in", false, "ask "+issuer+"other for its addresses")
+	stop()
+	cfg.OIDCIssuer = issuer
+	wantCheck(t, app.Diagnose(t.Context(), cfg), "sign-in", false, "connection refused")
 }

@@ -3,9 +3,12 @@ package config
 import (
 	"cmp"
 	"net"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,6 +40,10 @@ func (c Config) check(bad map[string]string) {
 		"QUOTE_VALIDITY":                  between(c.QuoteValidity, time.Second, time.Hour),
 		"RATE_MAX_AGE":                    between(c.RateAge, time.Second, 24*time.Hour),
 		"SMTP_URL":                        c.SMTPURL == "" || isSMTP(c.SMTPURL),
+		"OIDC_ISSUER":                     c.OIDCIssuer == "" || isIssuer(c.OIDCIssuer),
+		"OIDC_NAME":                       between(utf8.RuneCountInString(c.OIDCName), 1, 40) && allRunes(c.OIDCName, unicode.IsPrint),
+		"OIDC_SCOPES":                     slices.Contains(strings.Split(c.OIDCScopes, ","), "openid") && !strings.ContainsAny(c.OIDCScopes, " \t\""),
+		"OIDC_BREAK_GLASS":                between(len(c.BreakGlass), 3, 64) && c.BreakGlass == strings.ToLower(c.BreakGlass) && !strings.ContainsAny(c.BreakGlass, " \t\""),
 		"METRICS_PARTNERS":                arePartners(c.MetricsPartners),
 		"LOG":                             c.Log == "" || c.Log == "text" || c.Log == "json",
 		"LIMIT_PER_SECOND":                between(c.PerSecond, 1, maxLimit),
@@ -70,6 +77,13 @@ func (c Config) checkTogether(bad map[string]string) {
 	rule("TLS_KEY", c.TLSCert == "" || c.TLSKey != "", together+Prefix+"TLS_CERT")
 	rule("INTERNAL_TLS_CERT", c.InternalTLSKey == "" || c.InternalTLSCert != "", together+Prefix+"INTERNAL_TLS_KEY")
 	rule("INTERNAL_TLS_KEY", c.InternalTLSCert == "" || c.InternalTLSKey != "", together+Prefix+"INTERNAL_TLS_CERT")
+	for _, its := range []struct {
+		name string
+		set  bool
+	}{{"OIDC_CLIENT_ID", c.OIDCClientID != ""}, {"OIDC_CLIENT_SECRET", c.OIDCClientSecret != ""}, {"OIDC_ROLES", len(c.OIDCRoles) > 0}} {
+		rule(its.name, c.OIDCIssuer == "" || its.set, together+Prefix+"OIDC_ISSUER")
+		rule("OIDC_ISSUER", c.OIDCIssuer != "" || !its.set, together+Prefix+its.name)
+	}
 	rule("PUBLIC_URL", c.TLSCert == "" || c.PublicURL == nil || c.PublicURL.Scheme == "https", "must be https://, since LEDGERHOOK_TLS_CERT is set")
 	length := scheduleLength(c.Retry)
 	rule("RETENTION", bad[Prefix+"DELIVERY_RETRY"] != "" || c.Retention > length,
@@ -123,6 +137,18 @@ func arePartners(value string) bool {
 func isSMTP(value string) bool {
 	u, err := url.Parse(value)
 	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps") && u.Hostname() != ""
+}
+
+// isIssuer reports whether a provider could be called value. Whoever listens in
+// on the way to it signs in as anybody, so that only this machine is trusted
+// without TLS.
+func isIssuer(value string) bool {
+	u, err := url.Parse(value)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(value, "?#") {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
 func validRetry(waits []time.Duration) bool {

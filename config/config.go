@@ -59,6 +59,16 @@ type Config struct {
 	Token         string `env:"TOKEN" key:"token" secret:"all" want:"at least 32 printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
 	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"8 to 200 characters without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
 
+	InternalURL      *url.URL    `env:"INTERNAL_URL" key:"internalUrl" want:"http:// or https:// and a host, without a path" about:"how operators reach the internal listener; the sign-in provider sends them back there; empty: from the listener"`
+	OIDCIssuer       string      `env:"OIDC_ISSUER" key:"oidc.issuer" want:"empty or an https:// URL without query and fragment (http:// to this machine)" about:"OpenID Connect provider that operators sign in at; empty: they have passwords"`
+	OIDCClientID     string      `env:"OIDC_CLIENT_ID" key:"oidc.clientId" want:"the client's id at the provider" about:"what Ledgerhook is called at LEDGERHOOK_OIDC_ISSUER"`
+	OIDCClientSecret string      `env:"OIDC_CLIENT_SECRET" key:"oidc.clientSecret" secret:"all" want:"the client's secret at the provider" about:"secret of LEDGERHOOK_OIDC_CLIENT_ID"`
+	OIDCName         string      `env:"OIDC_NAME" key:"oidc.name" envDefault:"single sign-on" want:"1 to 40 characters" about:"name of the provider on the button"`
+	OIDCScopes       string      `env:"OIDC_SCOPES" key:"oidc.scopes" envDefault:"openid,profile,email" want:"a list of scopes with openid, such as openid,profile,email,groups" about:"what is asked of the provider"`
+	OIDCGroupsClaim  string      `env:"OIDC_GROUPS_CLAIM" key:"oidc.groupsClaim" envDefault:"groups" want:"the name of a claim" about:"claim of the ID token, else of the userinfo, that lists somebody's groups"`
+	OIDCRoles        []GroupRole `env:"OIDC_ROLES" key:"oidc.roles" want:"a list of group=role such as payments-admins=admin,support=operator with the roles viewer, operator, admin, auditor" about:"roles of the provider's groups; the first group of the list that somebody is in counts"`
+	BreakGlass       string      `env:"OIDC_BREAK_GLASS" key:"oidc.breakGlass" envDefault:"admin" want:"a username in lower case" about:"the one operator who may sign in with a password beside the provider"`
+
 	AllowCIDRs  []netip.Prefix  `env:"DELIVERY_ALLOW_CIDRS" key:"delivery.allowCidrs" want:"a list of networks such as 127.0.0.0/8,fd00::/8" about:"networks that deliveries may reach although they are not public, with http, any port and literal addresses"`
 	Retry       []time.Duration `env:"DELIVERY_RETRY" key:"delivery.retry" envDefault:"0s,5s,30s,2m,5m,15m,30m,1h,2h,4h,8h,12h,24h,24h" want:"1 to 50 waits such as 0s,5s,2m, each at most 720h, only the first may be 0s" about:"waits before each attempt, jittered by 20 % either way"`
 	Timeout     time.Duration   `env:"DELIVERY_TIMEOUT" key:"delivery.timeout" envDefault:"15s" want:"a duration from 3s to 30s" about:"limit of a whole attempt"`
@@ -107,6 +117,16 @@ func (c Config) Public(listener net.Addr) *url.URL {
 		return &u
 	}
 	return listenerURL(listener, c.TLSCert != "")
+}
+
+// Operators is how operators reach the internal listener: InternalURL, or
+// without it the listener's own address.
+func (c Config) Operators(listener net.Addr) *url.URL {
+	if c.InternalURL != nil {
+		u := *c.InternalURL
+		return &u
+	}
+	return c.Internal(listener)
 }
 
 // Internal is how the internal listener is reached from its own machine.

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,16 @@ redisUrl: redis-sentinel://:pw@a:1,b:2/main/0
 roles: [api, worker]
 environment: sandbox
 publicUrl: https://pay.example.com/
+internalUrl: https://ops.example.com
+oidc:
+  issuer: https://id.example.com/realms/acme
+  clientId: ledgerhook
+  clientSecret: s3cret
+  name: Acme ID
+  scopes: [openid, groups]
+  groupsClaim: roles
+  roles: [admins=admin, all=viewer]
+  breakGlass: root
 masterKey: `+key32+`
 token: 01234567890123456789012345678901
 adminPassword: "pass: word"
@@ -98,13 +109,15 @@ url: https://gateway:8081
 		Concurrency: 10, Retention: 48 * time.Hour, SMTPURL: "smtp://mail:25", Log: "json", MetricsPartners: "acme,bolt",
 		OrderExpiry: 10 * time.Minute, QuoteValidity: 30 * time.Second, RateAge: time.Hour,
 		PerSecond: 1, Burst: 2, CreatePerSecond: 3, CreateBurst: 4, EmailPerMinute: 5, BadSignaturesPerMinute: 6,
-		PublicURL: cfg.PublicURL, URL: cfg.URL,
+		OIDCIssuer: "https://id.example.com/realms/acme", OIDCClientID: "ledgerhook", OIDCClientSecret: "s3cret", OIDCName: "Acme ID", OIDCScopes: "openid,groups",
+		OIDCGroupsClaim: "roles", OIDCRoles: []GroupRole{{"admins", "admin"}, {"all", "viewer"}}, BreakGlass: "root",
+		PublicURL: cfg.PublicURL, InternalURL: cfg.InternalURL, URL: cfg.URL,
 	}
 	if diff := cmp.Diff(want, cfg, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	if cfg.PublicURL.String() != "https://pay.example.com" || cfg.URL.String() != "https://gateway:8081" {
-		t.Errorf("publicUrl %v, url %v", cfg.PublicURL, cfg.URL)
+	if cfg.PublicURL.String() != "https://pay.example.com" || cfg.InternalURL.String() != "https://ops.example.com" || cfg.URL.String() != "https://gateway:8081" {
+		t.Errorf("publicUrl %v, internalUrl %v, url %v", cfg.PublicURL, cfg.InternalURL, cfg.URL)
 	}
 }
 
@@ -130,7 +143,7 @@ func TestAByteOrderMarkBeforeAFileIsPassedOver(t *testing.T) {
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:p@h/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,
-		"TOKEN": "01234567890123456789012345678901", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h",
+		"TOKEN": "01234567890123456789012345678901", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h", "OIDC_CLIENT_SECRET": "s3cret",
 	}
 	var environ []string
 	var yaml strings.Builder
@@ -144,9 +157,10 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	if len(environ) != len(values) {
 		t.Fatalf("%d secrets, want %d", len(environ), len(values))
 	}
-	for name, cfg := range map[string]Config{"environment": load(t, "", environ...), "file": load(t, yaml.String())} {
+	const oidc = "oidc: {issuer: 'https://id.example.com', clientId: a, roles: [b=admin]}\n"
+	for name, cfg := range map[string]Config{"environment": load(t, oidc, environ...), "file": load(t, oidc+yaml.String())} {
 		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 ||
-			cfg.Token != "01234567890123456789012345678901" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" {
+			cfg.Token != "01234567890123456789012345678901" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" || cfg.OIDCClientSecret != "s3cret" {
 			t.Errorf("from the %s: %v", name, cfg)
 		}
 	}
@@ -171,6 +185,7 @@ func TestWhatKubernetesSetsForAServiceIsPassedOver(t *testing.T) {
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	empty := write(t, "empty", "\n")
+	const oidc = "oidc: {issuer: 'https://id.example.com', clientId: a, clientSecret: b, roles: [c=admin]}"
 	for _, tt := range []struct {
 		name, yaml, env string
 		want            string // part of the only line
@@ -239,6 +254,19 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"bad signatures", "", "LEDGERHOOK_LIMIT_BAD_SIGNATURES_PER_MINUTE=0", "LEDGERHOOK_LIMIT_BAD_SIGNATURES_PER_MINUTE (limits.badSignaturesPerMinute): must be a whole number"},
 		{"misspelt limit", "limits: {perMinute: 1}", "", `c.yaml:1: there is no key "limits.perMinute"; the nearest is limits.`},
 		{"partners of metrics", "metrics: {partners: [acme, '']}", "", "LEDGERHOOK_METRICS_PARTNERS (metrics.partners): must be all, none, or a list of partner codes"},
+		{"issuer", oidc, "LEDGERHOOK_OIDC_ISSUER=id.example.com", "LEDGERHOOK_OIDC_ISSUER (oidc.issuer): must be empty or an https:// URL"},
+		{"issuer on the network without TLS", oidc, "LEDGERHOOK_OIDC_ISSUER=http://id.example.com", "LEDGERHOOK_OIDC_ISSUER (oidc.issuer): must be empty or an https:// URL"},
+		{"issuer with a query", oidc, "LEDGERHOOK_OIDC_ISSUER=https://id.example.com/?x", "LEDGERHOOK_OIDC_ISSUER (oidc.issuer): must be empty or an https:// URL"},
+		{"issuer without a client's secret", "oidc: {issuer: 'https://id.example.com', clientId: a, roles: [b=admin]}", "", "LEDGERHOOK_OIDC_CLIENT_SECRET (oidc.clientSecret): is required with LEDGERHOOK_OIDC_ISSUER"},
+		{"issuer without roles", "oidc: {issuer: 'https://id.example.com', clientId: a, clientSecret: b}", "", "LEDGERHOOK_OIDC_ROLES (oidc.roles): is required with LEDGERHOOK_OIDC_ISSUER"},
+		{"client without an issuer", "oidc: {clientId: a}", "", "LEDGERHOOK_OIDC_ISSUER (oidc.issuer): is required with LEDGERHOOK_OIDC_CLIENT_ID"},
+		{"role of a group", oidc, "LEDGERHOOK_OIDC_ROLES=b=admin,c=root", `LEDGERHOOK_OIDC_ROLES (oidc.roles): must be a list of group=role such as`},
+		{"group without a role", oidc, "LEDGERHOOK_OIDC_ROLES=b", "LEDGERHOOK_OIDC_ROLES (oidc.roles): must be a list of group=role"},
+		{"role without a group", oidc, "LEDGERHOOK_OIDC_ROLES==admin", "LEDGERHOOK_OIDC_ROLES (oidc.roles): must be a list of group=role"},
+		{"scopes", oidc, "LEDGERHOOK_OIDC_SCOPES=profile,email", "LEDGERHOOK_OIDC_SCOPES (oidc.scopes): must be a list of scopes with openid"},
+		{"break-glass administrator", oidc, "LEDGERHOOK_OIDC_BREAK_GLASS=Admin", "LEDGERHOOK_OIDC_BREAK_GLASS (oidc.breakGlass): must be a username in lower case"},
+		{"provider's name", oidc, "LEDGERHOOK_OIDC_NAME=" + strings.Repeat("x", 41), "LEDGERHOOK_OIDC_NAME (oidc.name): must be 1 to 40 characters"},
+		{"internal URL", "", "LEDGERHOOK_INTERNAL_URL=https://a/ops", "LEDGERHOOK_INTERNAL_URL (internalUrl): must be http:// or https:// and a host, without a path"},
 		{"log", "", "LEDGERHOOK_LOG=xml", `must be text or json, not "xml"`},
 		{"client URL", "", "LEDGERHOOK_URL=localhost:8081", "LEDGERHOOK_URL (url): must be http:// or https://"},
 		{"missing secret file", "", "LEDGERHOOK_TOKEN_FILE=/nowhere/token", "LEDGERHOOK_TOKEN_FILE (tokenFile): must be a readable file: open /nowhere/token"},
@@ -286,7 +314,8 @@ func TestSecretsNeverAppear(t *testing.T) {
 	cfg := load(t, "",
 		"LEDGERHOOK_DATABASE_URL=postgres://user:"+secret+"@db:5432/ledgerhook?password="+secret,
 		"LEDGERHOOK_REDIS_URL=redis-sentinel://:"+secret+"?x@a:1,b:2/main", "LEDGERHOOK_MASTER_KEY="+key32,
-		"LEDGERHOOK_TOKEN="+secret, "LEDGERHOOK_ADMIN_PASSWORD="+secret, "LEDGERHOOK_SMTP_URL=smtp://u:"+secret+"@mail:25")
+		"LEDGERHOOK_TOKEN="+secret, "LEDGERHOOK_ADMIN_PASSWORD="+secret, "LEDGERHOOK_SMTP_URL=smtp://u:"+secret+"@mail:25",
+		"LEDGERHOOK_OIDC_ISSUER=https://id.example.com", "LEDGERHOOK_OIDC_CLIENT_ID=a", "LEDGERHOOK_OIDC_CLIENT_SECRET="+secret, "LEDGERHOOK_OIDC_ROLES=b=admin")
 	var logged bytes.Buffer
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("started", "config", cfg)
 	shown := map[string]string{"log": logged.String(), "%v": fmt.Sprintf("%v", cfg), "%+v": fmt.Sprintf("%+v", cfg), "%#v": fmt.Sprintf("%#v", cfg)}
@@ -339,6 +368,17 @@ func TestMaskURL(t *testing.T) {
 		if got := maskURL(in); got != want {
 			t.Errorf("maskURL(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+func TestGroupsGiveRolesInTheirOrder(t *testing.T) {
+	cfg := load(t, "", "LEDGERHOOK_OIDC_ISSUER=http://127.0.0.1:5556/dex", "LEDGERHOOK_OIDC_CLIENT_ID=a", "LEDGERHOOK_OIDC_CLIENT_SECRET=b",
+		"LEDGERHOOK_OIDC_ROLES=/Payments/Admins=admin, a=b=viewer", "LEDGERHOOK_INTERNAL_URL=https://ops.example.com/")
+	if want := []GroupRole{{"/Payments/Admins", "admin"}, {"a=b", "viewer"}}; !slices.Equal(cfg.OIDCRoles, want) {
+		t.Errorf("%v, want %v", cfg.OIDCRoles, want)
+	}
+	if at := cfg.Operators(nil).String(); at != "https://ops.example.com" {
+		t.Errorf("operators reach it at %s", at)
 	}
 }
 

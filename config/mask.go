@@ -68,6 +68,8 @@ func (c Config) show(s Setting) string {
 		return join(v, duration)
 	case []netip.Prefix:
 		return join(v, netip.Prefix.String)
+	case []GroupRole:
+		return join(v, GroupRole.String)
 	default:
 		return fmt.Sprint(v)
 	}

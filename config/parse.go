@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[Roles]():           untyped(parseRoles),
 	reflect.TypeFor[url.URL]():         untyped(parseOrigin),
 	reflect.TypeFor[[]byte]():          untyped(parseKey),
+	reflect.TypeFor[[]GroupRole]():     untyped(parseList(parseGroupRole)),
 	reflect.TypeFor[[]netip.Prefix]():  untyped(parseList(parseNetwork)),
 	reflect.TypeFor[[]time.Duration](): untyped(parseList(time.ParseDuration)),
 }
@@ -100,6 +102,21 @@ func parseRoles(value string) (r Roles, err error) {
 		}
 	}
 	return r, nil
+}
+
+// GroupRole is a role that the people of a provider's group have here.
+type GroupRole struct{ Group, Role string }
+
+// String spells it as the setting does.
+func (g GroupRole) String() string { return g.Group + "=" + g.Role }
+
+// parseGroupRole splits at the last =, which a role does not hold.
+func parseGroupRole(value string) (g GroupRole, err error) {
+	at := strings.LastIndex(value, "=")
+	if at < 1 || !slices.Contains([]string{"viewer", "operator", "admin", "auditor"}, value[at+1:]) {
+		return g, errBad
+	}
+	return GroupRole{value[:at], value[at+1:]}, nil
 }
 
 // parseNetwork refuses IPv4 networks in their IPv6 spelling: they would never

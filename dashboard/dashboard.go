@@ -9,6 +9,7 @@
 //	portal      the partners' own pages
 //	deliveries  the pages about deliveries and replays, which both have
 //	shell       what every page stands in: who asks, templates, memory, live updates, people
+//	oidc        the provider that operators sign in at
 //	chart       drawings
 //	locale      texts and figures in the reader's language
 package dashboard
@@ -26,6 +27,12 @@ type Options = shell.Options
 
 // Setting is one value of the effective configuration as it is shown.
 type Setting = shell.Setting
+
+// SignIn is the provider that operators sign in at.
+type SignIn = shell.SignIn
+
+// CallbackPath is where the provider sends operators back to.
+const CallbackPath = shell.CallbackPath
 
 // Dashboard holds both surfaces. It is safe for concurrent use.
 type Dashboard struct {

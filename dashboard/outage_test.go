@@ -83,7 +83,7 @@ func answersInTime(t *testing.T, c *http.Client, method, address string, refused
 }
 
 // forAnybody are the pages that nobody has to have signed in for.
-var forAnybody = regexp.MustCompile(`^/(ops|portal)/(login|logout|preferences|invite/\{token\}|static/\{name\}|\{\$\})$`)
+var forAnybody = regexp.MustCompile(`^/(ops|portal)/(login(/provider|/callback)?|logout|preferences|invite/\{token\}|static/\{name\}|\{\$\})$`)
 
 // patternsOf lists the routes of the surface at base.
 func patternsOf(base string) []string {

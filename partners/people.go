@@ -58,6 +58,7 @@ type Person struct {
 	Role        Role
 	Disabled    bool
 	TOTP        bool // a code is asked for after the password
+	Provided    bool // signs in at the OpenID Connect provider, which says the role, and has no password
 	CreatedAt   time.Time
 	LastLoginAt time.Time // zero: never
 }

@@ -80,6 +80,9 @@ func (s *Surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *Reques
 		p.Name = v.Name
 		err = partners.CheckName(p.Name)
 	}
+	if err == nil && !s.takesPassword(p.Username) {
+		err = s.noPassword()
+	}
 	var hash string
 	if err == nil {
 		hash, err = s.newPassword(r, p.Username)
@@ -96,5 +99,5 @@ func (s *Surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *Reques
 		v.Problem = problem
 		return q.RenderStatus(w, r, status, "invite", v)
 	}
-	return s.startSession(w, r, q, p, s.Base)
+	return s.startSession(w, r, q, p, s.Base, s.loggedIn(r, p))
 }

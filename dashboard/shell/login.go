@@ -42,7 +42,7 @@ type loginView struct {
 
 // peopleRoutes are the pages about who signs in, of either surface.
 func (s *Surface) peopleRoutes() []Route {
-	return []Route{
+	return append(s.providerRoutes(), []Route{
 		Anyone("GET "+s.Base+"/login", s.loginPage),
 		Anyone("POST "+s.Base+"/login", s.logIn),
 		Anyone("POST "+s.Base+"/logout", s.logOut),
@@ -61,7 +61,7 @@ func (s *Surface) peopleRoutes() []Route {
 		Administer("POST "+s.peoplePath()+"/{id}/disable", s.switchPerson(true)),
 		Administer("POST "+s.peoplePath()+"/{id}/enable", s.switchPerson(false)),
 		Administer("POST "+s.peoplePath()+"/{id}/link", s.passwordLink),
-	}
+	}...)
 }
 
 func (s *Surface) loginPage(w http.ResponseWriter, r *http.Request, q *Request) error {
@@ -130,6 +130,9 @@ func (s *Surface) logIn(w http.ResponseWriter, r *http.Request, q *Request) erro
 	case c.Disabled || c.PartnerDisabled:
 		v.Problem = q.T("This account is disabled. Ask your administrator.")
 		return s.refuseLogin(w, r, q, v, c, failedDisabled, "the account is disabled")
+	case !s.takesPassword(c.Username):
+		v.Problem = "Operators sign in with " + s.SignIn.Name + ". Only the break-glass administrator has a password here."
+		return s.refuseLogin(w, r, q, v, c, failedLocal, "only the break-glass administrator's password is taken")
 	case c.TOTP:
 		if err := s.Accounts.LoggedIn(r.Context(), tries.all(), nil, q.Now); err != nil {
 			return err
@@ -140,7 +143,7 @@ func (s *Surface) logIn(w http.ResponseWriter, r *http.Request, q *Request) erro
 	if err := s.Accounts.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
 		return err
 	}
-	return s.startSession(w, r, q, c.Person, v.Next)
+	return s.startSession(w, r, q, c.Person, v.Next, s.loggedIn(r, c.Person))
 }
 
 // checkCode is the second step: the code of an app, or a recovery code.
@@ -171,7 +174,17 @@ func (s *Surface) checkCode(w http.ResponseWriter, r *http.Request, q *Request, 
 	if err := s.Accounts.LoggedIn(r.Context(), tries.all(), tries.username, q.Now); err != nil {
 		return err
 	}
-	return s.startSession(w, r, q, c.Person, v.Next)
+	return s.startSession(w, r, q, c.Person, v.Next, s.loggedIn(r, c.Person))
+}
+
+// loggedIn is the entry of a sign-in with a password.
+func (s *Surface) loggedIn(r *http.Request, p partners.Person) partners.AuditEntry {
+	entry := partners.AuditEntry{Action: "login", Detail: "from " + web.ClientAddress(r)}
+	if s.byProvider() {
+		entry.Action = "login.break-glass"
+		s.Log.WarnContext(r.Context(), "the break-glass administrator signed in with the password", "user", p.Actor(), "address", web.ClientAddress(r))
+	}
+	return entry
 }
 
 // useCode uses a code up and reports whether it was good.
@@ -190,6 +203,11 @@ func (s *Surface) useCode(ctx context.Context, c partners.Credentials, code stri
 }
 
 func (s *Surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *Request, v loginView, c partners.Credentials, reason, why string) error {
+	return s.turnAway(w, r, q, v, c, http.StatusUnauthorized, reason, why)
+}
+
+// turnAway notes that somebody is not let in, and shows why.
+func (s *Surface) turnAway(w http.ResponseWriter, r *http.Request, q *Request, v loginView, c partners.Credentials, status int, reason, why string) error {
 	s.Metrics.AuthFailed(s.Name, reason)
 	entry := partners.AuditEntry{Actor: "unknown", Action: "login.fail", Target: c.ID, PartnerCode: c.PartnerCode, Detail: why + " at " + s.Base + ", from " + web.ClientAddress(r)}
 	if c.ID != "" {
@@ -198,7 +216,7 @@ func (s *Surface) refuseLogin(w http.ResponseWriter, r *http.Request, q *Request
 	if err := s.Record(r.Context(), entry); err != nil {
 		return err
 	}
-	return q.RenderStatus(w, r, http.StatusUnauthorized, "login", v)
+	return q.RenderStatus(w, r, status, "login", v)
 }
 
 func (s *Surface) refuseLocked(w http.ResponseWriter, r *http.Request, q *Request, v loginView, wait time.Duration) error {
@@ -226,14 +244,14 @@ func (s *Surface) refuseCrowd(w http.ResponseWriter, r *http.Request, q *Request
 }
 
 // startSession signs somebody in under a new token, whatever the browser sent,
-// and leads on to next.
-func (s *Surface) startSession(w http.ResponseWriter, r *http.Request, q *Request, p partners.Person, next string) error {
+// and leads on to next. The entry says how they signed in.
+func (s *Surface) startSession(w http.ResponseWriter, r *http.Request, q *Request, p partners.Person, next string, entry partners.AuditEntry) error {
 	token, hash := partners.NewPageToken()
 	session := partners.Session{
 		ID: webhook.NewID(webhook.SessionPrefix), PersonID: p.ID, CreatedAt: q.Now, ExpiresAt: q.Now.Add(partners.SessionLife),
 		IP: web.ClientAddress(r), UserAgent: clip(r.UserAgent(), 200),
 	}
-	entry := partners.AuditEntry{Actor: p.Actor(), Action: "login", PartnerCode: p.PartnerCode, Detail: "from " + session.IP}
+	entry.Actor, entry.PartnerCode = p.Actor(), p.PartnerCode
 	if err := s.Accounts.StartSession(r.Context(), hash, session, entry); err != nil {
 		return err
 	}

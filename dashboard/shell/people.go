@@ -131,7 +131,11 @@ func (s *Surface) changeRole(w http.ResponseWriter, r *http.Request, q *Request)
 		return err
 	}
 	role := partners.Role(r.PostForm.Get("role"))
-	if err = partners.CheckRole(p.PartnerCode, role); err == nil {
+	err = partners.CheckRole(p.PartnerCode, role)
+	if err == nil && p.Provided {
+		err = webhook.Conflict("The groups of " + p.Username + " at the sign-in provider say the role: change them there.")
+	}
+	if err == nil {
 		by := q.Audit("person.role")
 		by.Detail = p.Username + ": " + string(p.Role) + " → " + string(role)
 		_, err = s.Accounts.AlterPerson(r.Context(), p.PartnerCode, p.ID, by, func(p *partners.Person) error { p.Role = role; return nil })
@@ -186,6 +190,9 @@ func (s *Surface) passwordLink(w http.ResponseWriter, r *http.Request, q *Reques
 	if err != nil {
 		return err
 	}
+	if s.byProvider() && p.Provided {
+		return s.afterPeople(w, r, q, s.noPassword(), "")
+	}
 	by := q.Audit("password.link")
 	by.Detail = p.Username
 	i := partners.Invite{PersonID: p.ID, Username: p.Username, Name: p.Name, Email: p.Email, PartnerCode: p.PartnerCode, Role: p.Role}
@@ -196,6 +203,9 @@ func (s *Surface) passwordLink(w http.ResponseWriter, r *http.Request, q *Reques
 func (s *Surface) sendLink(w http.ResponseWriter, r *http.Request, q *Request, i partners.Invite, by partners.AuditEntry) error {
 	var link string
 	err := i.Check()
+	if err == nil && i.PartnerCode == "" && s.Name == Ops && !s.takesPassword(i.Username) {
+		err = s.noPassword()
+	}
 	if err == nil && i.PartnerCode != "" && s.Name == Ops {
 		_, err = s.Accounts.Partner(r.Context(), i.PartnerCode)
 		if webhook.KindOf(err) == webhook.KindNotFound {

@@ -64,6 +64,8 @@ type Options struct {
 	// SendMail hands a text to a mail server; nil: there is none, and links are
 	// handed over by people.
 	SendMail func(ctx context.Context, to, subject, text string) error
+	// SignIn is the provider that operators sign in at; nil: they have passwords.
+	SignIn *SignIn
 	// Settings is the effective configuration, secrets masked.
 	Settings []Setting
 	// Health is what /readyz answers from.
@@ -111,6 +113,7 @@ type Shell struct {
 	delayed chan struct{} // answers that are kept back, see crowd.go
 
 	opsDoor, portalDoor *door
+	providerDoor        *door // apart, so that a provider that hangs keeps no password out
 }
 
 // New prepares every asset; an error means that one of them is wrong or an
@@ -122,7 +125,7 @@ func New(o Options) (*Shell, error) {
 	if o.Limiter == nil {
 		o.Limiter = web.NewLimiter(nil)
 	}
-	s := &Shell{Options: o, Memory: newMemory(), hub: newHub(o.Log), Mailbox: partners.NewMailbox(o.Accounts, o.Box), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), Started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor()}
+	s := &Shell{Options: o, Memory: newMemory(), hub: newHub(o.Log), Mailbox: partners.NewMailbox(o.Accounts, o.Box), invited: web.NewLimiter(nil), crowds: web.NewLimiter(nil), delayed: make(chan struct{}, maxDelayed), Started: time.Now(), opsDoor: newDoor(), portalDoor: newDoor(), providerDoor: newDoor()}
 	err := locale.Load()
 	if err != nil {
 		return nil, fmt.Errorf("read the translations of the pages: %w", err)

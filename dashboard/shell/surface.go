@@ -51,6 +51,9 @@ const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; 
 func (s *Surface) Handler() http.Handler {
 	s.short, s.rendering = s.newShortPages(), make(chan struct{}, 1)
 	s.Metrics.AuthReasons(s.Name, failedPassword, failedCode, failedDisabled, failedLocked, failedCrowd)
+	if s.byProvider() {
+		s.Metrics.AuthReasons(s.Name, failedProvider, failedGroup, failedLocal)
+	}
 	mux := http.NewServeMux()
 	shape := web.Surface{Name: s.Name, Log: s.Log, Metrics: s.Metrics, Render: s.renderError}
 	for _, rt := range s.routes {
@@ -89,6 +92,9 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, rt Route) error 
 	if !Reads(r) {
 		limit, q.Path = ActLimit, s.pageOf(rt.pattern, r.URL)
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+	}
+	if asksProvider(rt.pattern) {
+		limit = ActLimit
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()

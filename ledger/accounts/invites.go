@@ -118,7 +118,7 @@ func (a *Accounts) AcceptInvite(ctx context.Context, hash []byte, p partners.Per
 			p.ID = i.PersonID
 			err = resetPassword(ctx, tx, p.ID, passwordHash)
 		} else {
-			err = insertPerson(ctx, tx, p, passwordHash)
+			err = insertPerson(ctx, tx, p, passwordHash, "")
 		}
 		if err != nil {
 			return err

@@ -13,10 +13,10 @@ import (
 	"ledgerhook/webhook"
 )
 
-const personColumns = `p.id, ltrim(p.username, '/'), p.name, p.email, p.partner_code, p.role, p.disabled, length(p.totp) > 0, p.created_at, p.last_login_at`
+const personColumns = `p.id, ltrim(p.username, '/'), p.name, p.email, p.partner_code, p.role, p.disabled, length(p.totp) > 0, p.subject <> '', p.created_at, p.last_login_at`
 
 func personFields(p *partners.Person) []any {
-	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, database.Time(&p.CreatedAt), database.Time(&p.LastLoginAt)}
+	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, &p.Provided, database.Time(&p.CreatedAt), database.Time(&p.LastLoginAt)}
 }
 
 // CreateFirstOperator stores p with the hash of his password unless there is
@@ -28,7 +28,7 @@ func (a *Accounts) CreateFirstOperator(ctx context.Context, p partners.Person, p
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM people WHERE partner_code = '')").Scan(&known); err != nil || known {
 			return err
 		}
-		err := insertPerson(ctx, tx, p, passwordHash)
+		err := insertPerson(ctx, tx, p, passwordHash, "")
 		if webhook.KindOf(err) == webhook.KindConflict {
 			return nil // another process was first
 		}
@@ -56,11 +56,12 @@ func storedName(username string, operator bool) string {
 	return "/" + username
 }
 
-// insertPerson stores a person; a username that is taken is a Conflict.
-func insertPerson(ctx context.Context, tx database.Querier, p partners.Person, passwordHash string) error {
-	n, err := new(database.Statement).Add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, created_at, last_login_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0) ON CONFLICT (username) DO NOTHING`,
-		p.ID, storedName(p.Username, p.IsOperator()), p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, database.Micros(p.CreatedAt)).Exec(ctx, tx)
+// insertPerson stores a person; a username or a subject that is taken is a
+// Conflict.
+func insertPerson(ctx context.Context, tx database.Querier, p partners.Person, passwordHash, subject string) error {
+	n, err := new(database.Statement).Add(`INSERT INTO people (id, username, name, email, partner_code, role, disabled, password, totp, totp_step, subject, created_at, last_login_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
+		p.ID, storedName(p.Username, p.IsOperator()), p.Name, p.Email, p.PartnerCode, string(p.Role), p.Disabled, passwordHash, []byte{}, subject, database.Micros(p.CreatedAt)).Exec(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert a person: %w", err)
 	}
