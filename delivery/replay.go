@@ -32,6 +32,7 @@ type Replay struct {
 	Note       string // why it stopped by itself
 	CreatedAt  time.Time
 	FinishedAt time.Time
+	Settled    bool // it is finished, and every delivery that it made has ended
 	Progress   ReplayProgress
 }
 

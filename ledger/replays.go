@@ -86,6 +86,7 @@ func (l *Ledger) Replay(ctx context.Context, s partners.Scope, id string) (r del
 		return r, err
 	}
 	r.Progress, err = l.replayProgress(ctx, id)
+	r.Settled = r.State == delivery.ReplayFinished && r.Progress.Waiting+r.Progress.Failing == 0
 	return r, err
 }
 
@@ -163,11 +164,29 @@ func (l *Ledger) Replays(ctx context.Context, s partners.Scope, cursor string, l
 		found = append(found, r)
 		return err
 	})
+	if err != nil {
+		return nil, "", err
+	}
 	if len(found) > limit {
 		found = found[:limit]
 		next = found[limit-1].ID
 	}
-	return found, next, err
+	return found, next, l.readSettled(ctx, found)
+}
+
+// readSettled sets Settled, a few seconds after a replay's last delivery ended.
+func (l *Ledger) readSettled(ctx context.Context, replays []delivery.Replay) error {
+	open := map[string]bool{}
+	err := new(database.Statement).Add("SELECT DISTINCT replay_id FROM replay_items WHERE outcome = 'admitted'").Query(ctx, l.db.Read, func(row database.Row) error {
+		var id string
+		err := row.Scan(&id)
+		open[id] = true
+		return err
+	})
+	for i, r := range replays {
+		replays[i].Settled = r.State == delivery.ReplayFinished && !open[r.ID]
+	}
+	return err
 }
 
 // errUnmoved says that a replay is in no state from which it could be moved.

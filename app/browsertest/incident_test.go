@@ -51,7 +51,10 @@ func TestAnIncidentEndsInAReplay(t *testing.T) {
 		if len(all) < missed {
 			t.Errorf("only %d deliveries", len(all))
 		}
-		b.reloads("all queued")
+		b.becomes("finished")
+		if said := b.text(); strings.Contains(said, "Pause it") || strings.Contains(said, "Cancel it") || strings.Contains(said, "is started") {
+			t.Errorf("the page of a replay that is over says:\n%s", said)
+		}
 		done := value[string](b, `[...document.querySelectorAll(".tallies tr")].map(r => r.innerText).find(r => /\bdone\b/i.test(r)) || ""`)
 		if !strings.HasSuffix(strings.TrimSpace(done), fmt.Sprint(missed)) {
 			t.Errorf("the replay says %q", done)

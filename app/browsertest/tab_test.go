@@ -37,6 +37,7 @@ type tab struct {
 	base string
 	ctx  context.Context
 
+	scriptless bool
 	complaints *complaints
 }
 
@@ -46,14 +47,14 @@ type complaints struct {
 }
 
 // in is the same tab in a subtest.
-func (b *tab) in(t *testing.T) *tab { return &tab{t, b.base, b.ctx, b.complaints} }
+func (b *tab) in(t *testing.T) *tab { return &tab{t, b.base, b.ctx, b.scriptless, b.complaints} }
 
 // open opens the browser for somebody new at a listener.
 func open(t *testing.T, base string) *tab {
 	t.Helper()
 	ctx, end := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
-	b := &tab{t, base, ctx, &complaints{}}
+	b := &tab{t: t, base: base, ctx: ctx, complaints: &complaints{}}
 	if err := errors.Join(chromedp.Do(ctx), chromedp.Listen(ctx, b.hear)); err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +209,17 @@ func (b *tab) sees(texts ...string) {
 	}
 }
 
+// becomes waits until the page says text by itself; without scripts, when it is
+// opened again.
+func (b *tab) becomes(text string) {
+	b.t.Helper()
+	if b.scriptless {
+		b.reloads(text)
+	} else {
+		b.sees(text)
+	}
+}
+
 // reloads opens the page again until it says text, as who has no script does.
 func (b *tab) reloads(text string) {
 	b.t.Helper()
@@ -253,6 +265,7 @@ func (b *tab) wears(theme string) {
 // withoutScripts switches the scripts of pages off.
 func (b *tab) withoutScripts() *tab {
 	b.t.Helper()
+	b.scriptless = true
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	return b
 }

@@ -43,9 +43,16 @@ func (v replayView) Can(move string) bool {
 	return v.Replay.Fresh && slices.Contains(replayMoves[v.Replay.Value.State], move)
 }
 
-var replayDone = map[string]string{
-	"start": locale.Text("The replay is started."), "pause": locale.Text("The replay is paused."),
-	"resume": locale.Text("The replay continues."), "cancel": locale.Text("The replay is cancelled. Deliveries already queued are still sent."),
+// replayDone says that a move was made, as long as the replay is in the state
+// that it led to.
+var replayDone = map[string]struct {
+	state delivery.ReplayState
+	text  string
+}{
+	"start":  {delivery.ReplayRunning, locale.Text("The replay is started.")},
+	"pause":  {delivery.ReplayPaused, locale.Text("The replay is paused.")},
+	"resume": {delivery.ReplayRunning, locale.Text("The replay continues.")},
+	"cancel": {delivery.ReplayCancelled, locale.Text("The replay is cancelled. Deliveries already queued are still sent.")},
 }
 
 func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
@@ -55,9 +62,6 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	}
 	done := r.URL.Query().Get("done")
 	v := replayView{Twice: done == "again"}
-	if text := replayDone[done]; text != "" {
-		v.Done = q.T(text)
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
 	scope := q.Scope()
@@ -76,6 +80,9 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	)
 	if webhook.KindOf(v.Replay.Err) == webhook.KindNotFound || !v.Replay.Known {
 		return v.Replay.Err
+	}
+	if d, ok := replayDone[done]; ok && d.state == v.Replay.Value.State {
+		v.Done = q.T(d.text)
 	}
 	v.Parts = replayParts(q, v.Replay.Value)
 	var bar []chart.Part

@@ -74,14 +74,17 @@ func readyDrafts(q *shell.Request) (tabs []tab) {
 }
 
 // replayPill is the state of a replay.
-func replayPill(state delivery.ReplayState) shell.Pill {
+func replayPill(r delivery.Replay) shell.Pill {
+	if r.Settled {
+		return shell.Good(locale.Text("finished"))
+	}
 	return map[delivery.ReplayState]shell.Pill{
 		delivery.ReplayRunning:   shell.Busy(locale.Text("running")),
 		delivery.ReplayPaused:    shell.Warn(locale.Text("paused")),
 		delivery.ReplayStopped:   shell.Bad(locale.Text("stopped itself")),
 		delivery.ReplayCancelled: shell.Idle(locale.Text("cancelled")),
-		delivery.ReplayFinished:  shell.Good(locale.Text("all queued")),
-	}[state]
+		delivery.ReplayFinished:  shell.Busy(locale.Text("all queued")),
+	}[r.State]
 }
 
 // filterWords says what a replay was made of, as a search is typed.

@@ -14,13 +14,14 @@
     const [unit, size] = n < 90 ? [1, 1] : n < 5400 ? [2, 60] : n < 129600 ? [3, 3600] : [4, 86400];
     return phrases[s < 0 ? unit + 4 : unit].replace("%d", Math.round(n / size));
   };
-  const times = () => all("time[data-ago]").forEach(t => {
+  const times = from => all("time[data-ago]", from).forEach(t => {
     if (!t.title) t.title = t.textContent + " UTC";
-    t.textContent = ago(Date.parse(t.dateTime));
+    const text = ago(Date.parse(t.dateTime));
+    if (t.textContent !== text) t.textContent = text; // what is selected stays so
   });
 
   // Copying: every button appears only where it works.
-  const showCopies = () => all("[data-copy]").forEach(b => { b.hidden = !navigator.clipboard; });
+  const showCopies = from => all("[data-copy]", from).forEach(b => { b.hidden = !navigator.clipboard; });
   document.addEventListener("click", event => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
@@ -38,9 +39,32 @@
     if (box.matches("[data-all]")) all(`input[name="${box.dataset.all}"]`).forEach(b => { b.checked = box.checked; });
   });
 
-  // Parts marked data-live are fetched anew when something has changed, but
-  // not while somebody is in the middle of one.
-  const busy = part => part.contains(document.activeElement) || !getSelection().isCollapsed || part.querySelector("details[open]");
+  // Parts marked data-live are fetched anew when something has changed. What is
+  // new is written into what stands there: what somebody has opened, typed,
+  // selected or has the focus on stays as it is, and all beside it is news.
+  const selected = node => { const s = getSelection(); return !s.isCollapsed && s.containsNode(node, true); };
+  const key = node => node.id || node.matches?.("tr, li") && node.querySelector("a[href]")?.getAttribute("href") || "";
+  const update = (node, next) => {
+    if (node.nodeType !== Node.ELEMENT_NODE) {
+      if (node.data !== next.data && !selected(node)) node.data = next.data;
+      return;
+    }
+    const keeps = name => name === "open"; // of details: whoever reads it decides
+    for (const { name } of [...node.attributes]) if (!next.hasAttribute(name) && !keeps(name)) node.removeAttribute(name);
+    for (const { name, value } of next.attributes) if (node.getAttribute(name) !== value && !keeps(name)) node.setAttribute(name, value);
+    const left = [...node.childNodes];
+    for (const child of [...next.childNodes]) {
+      const same = old => old.nodeName === child.nodeName && key(old) === key(child);
+      const at = child.nodeType === Node.ELEMENT_NODE ? left.findIndex(same) : left.length && same(left[0]) ? 0 : -1;
+      if (at < 0) {
+        node.insertBefore(child, left[0] ?? null);
+        continue;
+      }
+      left.splice(0, at).forEach(old => old.remove());
+      update(left.shift(), child);
+    }
+    left.forEach(old => old.remove());
+  };
   let fetching = false, again = false, last = Date.now();
   const refresh = async () => {
     if (document.hidden) return; // whoever looks again hears of it then
@@ -51,11 +75,11 @@
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
       if (answer.ok && !answer.redirected) {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        times(fresh); showCopies(fresh);
         all("[data-live][id]").forEach(part => {
           const next = fresh.getElementById(part.id);
-          if (next && !busy(part)) part.replaceWith(next);
+          if (next) update(part, next);
         });
-        times(); showCopies();
       }
     } catch { /* the next change tries again */ }
     last = Date.now(); fetching = false;
@@ -94,15 +118,13 @@
 
   // Keys.
   const rows = () => [...all("tbody tr")].filter(r => r.querySelector("a[href]"));
-  let row = -1;
+  const here = () => document.activeElement.closest("tbody tr");
   const go = step => {
     const list = rows();
     if (!list.length) return;
-    list[row]?.classList.remove("here");
-    row = Math.max(0, Math.min(list.length - 1, row + step));
-    list[row].classList.add("here");
-    list[row].querySelector("a[href]").focus({ preventScroll: true });
-    list[row].scrollIntoView({ block: "nearest" });
+    const row = list[Math.max(0, Math.min(list.length - 1, list.indexOf(here()) + step))];
+    row.querySelector("a[href]").focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
   };
   const help = document.getElementById("help");
   document.addEventListener("keydown", event => {
@@ -110,7 +132,7 @@
     const act = {
       "/": () => document.querySelector("[data-find]")?.focus(),
       "j": () => go(1), "k": () => go(-1),
-      "x": () => rows()[row]?.querySelector("input[type=checkbox]")?.click(),
+      "x": () => here()?.querySelector("input[type=checkbox]")?.click(),
       "?": () => help.open ? help.close() : help.showModal(),
     }[event.key];
     if (act) { event.preventDefault(); act(); }
