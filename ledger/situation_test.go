@@ -92,7 +92,8 @@ func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
 		}
 		same(t, "partners", found, []reports.FailingPartner{
 			{PartnerCode: "worse", Endpoints: 2, Hosts: []string{"alone.example.com", "partner.example.com"}, FailingSince: since,
-				Breakers: 1, BreakerReason: "no answer", OpenUntil: since.Add(2 * time.Hour), Waiting: 2, AttemptsFailed: 2},
+				Breakers: 1, BreakerReason: "no answer", OpenUntil: since.Add(2 * time.Hour), Waiting: 2,
+				Last: webhook.LastResult{Outcome: webhook.OutcomeFailed, StatusCode: 500, ErrorClass: webhook.ErrorHTTP5xx}, Attempts: 2, Alike: 2},
 			{PartnerCode: "bad", Endpoints: 1, Hosts: []string{"partner.example.com"}, FailingSince: since},
 		})
 		hosts, err := b.FailingHosts(t.Context())
@@ -103,6 +104,15 @@ func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
 			{Host: "partner.example.com", Endpoints: 2, Partners: []string{"bad", "worse"}, FailingSince: since, Waiting: 2},
 			{Host: "alone.example.com", Endpoints: 1, Partners: []string{"worse"}, FailingSince: since},
 		})
+		served := b.Endpoint(t, "acme", 8)
+		change(t, b, "UPDATE windows SET last_success = $1 WHERE endpoint_id = $2", time.Now().UnixMicro(), served.ID)
+		change(t, b, "UPDATE windows SET last_outcome = 'failed', last_class = 'http_4xx', last_status = 401 WHERE endpoint_id = $1", bad.ID)
+		if hosts, err = b.FailingHosts(t.Context()); err != nil || hosts[0].Served != 1 || !hosts[0].Differ {
+			t.Errorf("a host that serves one, and fails two in different ways: %+v (%v)", hosts[0], err)
+		}
+		if s := situation(t, b); s.WaitingFailing != 2 || s.Attempts != 2 || s.AttemptsDelivered != 0 {
+			t.Errorf("%d wait for endpoints that fail, %d of %d attempts succeeded", s.WaitingFailing, s.AttemptsDelivered, s.Attempts)
+		}
 	})
 }
 

@@ -338,7 +338,8 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 		probes_passed = v.column21, last_success = v.column22, failing_since = v.column23, failed = v.column24,
 		gone = v.column25, warned = v.column26, disabled_reason = v.column27, not_before = v.column28,
 		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, filtering = v.column32, tests = v.column33,
-		breaker_refused = v.column34 FROM `)
+		breaker_refused = v.column34, attempts_failed = v.column35, attempts_alike = v.column36, last_outcome = v.column37,
+		last_class = v.column38, last_status = v.column39 FROM `)
 	t.Table(len(changed), func(i int) []any {
 		w := changed[i]
 		k, h := w.Breaker, w.Health
@@ -346,7 +347,8 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 			w.NextSequence, w.Paused, w.Disabled, w.PartnerDisabled, w.Removed, database.Micros(w.wakeUp(b.now)), string(k.State),
 			database.Micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, database.Micros(h.LastSuccess), database.Micros(h.FailingSince),
 			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, database.Micros(w.NotBefore), w.RateEvery.Microseconds(),
-			database.Micros(w.RateNext), w.Ordered, w.Filtering, w.Tests, k.Refused}
+			database.Micros(w.RateNext), w.Ordered, w.Filtering, w.Tests, k.Refused, h.Attempts, h.Alike, string(h.Last.Outcome),
+			string(h.Last.ErrorClass), h.Last.StatusCode}
 	})
 	t.Add(" WHERE windows.endpoint_id = v.column1")
 	if t.Arrays {

@@ -8,9 +8,12 @@ import (
 // Health is how an endpoint has been doing, for the decision to disable it.
 type Health struct {
 	LastSuccess    time.Time
-	FailingSince   time.Time // the first failure since the last success
-	Failed         int       // deliveries that ended exhausted since the last success
-	Gone           int       // 410 answers in a row
+	FailingSince   time.Time  // the first failure since the last success
+	Failed         int        // deliveries that ended exhausted since the last success
+	Gone           int        // 410 answers in a row
+	Attempts       int        // that failed since the last success
+	Alike          int        // the newest of these that came to the same
+	Last           LastResult // what they came to; none: the last attempt succeeded
 	Warned         time.Duration
 	DisabledReason string // why it was disabled by itself; stays until it is enabled, whatever was still in flight
 }
@@ -43,6 +46,12 @@ func (h *Health) Observe(a Attempt, ended State, now time.Time) (warning, disabl
 	if ended == Exhausted {
 		h.Failed++
 	}
+	h.Attempts++
+	if a.ErrorClass != h.Last.ErrorClass || a.StatusCode != h.Last.StatusCode {
+		h.Alike = 0
+	}
+	h.Alike++
+	h.Last = LastResult{Outcome: a.Outcome, ErrorClass: a.ErrorClass, StatusCode: a.StatusCode}
 	if a.StatusCode == 410 {
 		h.Gone++
 	} else {

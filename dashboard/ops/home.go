@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -129,33 +130,45 @@ func queueStage(e evidence) stageView {
 
 func deliveryStage(e evidence, hours shell.Fact[[]reports.HourCount]) stageView {
 	s := e.Situation.Value
-	hour := func(hours []reports.HourCount) (h reports.HourCount) {
-		if len(hours) > 0 {
-			h = hours[len(hours)-1]
+	// Of the hour before, too: nothing is forgotten when one begins.
+	delivered := func(hours []reports.HourCount) (n int64) {
+		for _, h := range hours[max(0, len(hours)-2):] {
+			n += h.Delivered
 		}
-		return h
+		return n
 	}
 	return stageView{"Delivery", "send", []shell.Figure{
-		shell.FigureOf("Delivered, this hour", hours, func(h []reports.HourCount) string { return locale.Number(hour(h).Delivered) }).
-			With("since "+e.Now.UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
-		shell.FigureOf("Attempts that succeed", hours, func(h []reports.HourCount) string { return share(hour(h)) }).With("this hour", ""),
+		shell.FigureOf("Delivered", hours, func(h []reports.HourCount) string { return locale.Number(delivered(h)) }).
+			With("since "+e.Now.Add(-time.Hour).UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
+		shell.FigureOf("Attempts that succeed", e.Situation, share).With(besides(e, s), "").Tinted("warn", s.WaitingFailing > 0),
 		shell.FigureOf("Waiting, again", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingAgain) }).With("retries and replays", ""),
 		shell.FigureOf("Held", e.Situation, func(s reports.Situation) string { return locale.Number(s.Held) }).
 			With("paused or disabled", "/ops/deliveries?state=held").Tinted("warn", s.Held > 0),
 	}}
 }
 
-// share is how many attempts of an hour succeeded, in per cent; a word when
+// share is how many of the newest attempts succeeded, in per cent; a word when
 // there were none.
-func share(h reports.HourCount) string {
-	all := h.AttemptDelivered + h.AttemptFailed + h.AttemptUnknown
-	if all == 0 {
-		return "none yet"
-	}
-	if h.AttemptDelivered == all {
+func share(s reports.Situation) string {
+	switch s.Attempts {
+	case 0:
+		return "none"
+	case s.AttemptsDelivered:
 		return "100 %"
 	}
-	return locale.Percent(h.AttemptDelivered, all)
+	return locale.Percent(int64(s.AttemptsDelivered), int64(s.Attempts))
+}
+
+// besides says of which attempts the share is, and what is not even tried.
+func besides(e evidence, s reports.Situation) string {
+	note := "in the last " + locale.Duration(reports.RecentWithin)
+	if s.Attempts > 0 {
+		note = fmt.Sprintf("of %s in the last %s", locale.Number(s.Attempts), e.ago(s.AttemptsSince))
+	}
+	if s.WaitingFailing > 0 {
+		note += "; " + locale.Number(s.WaitingFailing) + " wait for endpoints that fail"
+	}
+	return note
 }
 
 // outcomeChart draws attempts by the hour.
@@ -177,6 +190,9 @@ func (v overviewView) Breaker(p reports.FailingPartner) shell.Pill {
 	}
 	return shell.Warn("some open")
 }
+
+// Failure is what the newest attempts at a failing partner came to.
+func (v overviewView) Failure(p reports.FailingPartner) string { return failure(p) }
 
 // CanaryOf is a worker's canary as a state.
 func (v overviewView) CanaryOf(w reports.WorkerLease) shell.Pill { return canaryPill(w) }

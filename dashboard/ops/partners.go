@@ -29,7 +29,7 @@ type partnersView struct {
 type partnerRow struct {
 	partners.Partner
 	Href        string
-	State       shell.Pill
+	Health      shell.Pill // empty word: not known just now
 	Endpoints   string     // how many; empty: not known just now
 	Breakers    shell.Pill // empty word: it has no endpoint, or that is not known
 	Held        int64
@@ -74,11 +74,15 @@ func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Req
 func (v partnersView) Rows() []partnerRow {
 	var rows []partnerRow
 	for _, p := range v.Partners.Value.Found {
-		row := partnerRow{Partner: p, Href: deliveries.PartnerPath(p.Code), State: shell.Good("active")}
-		if p.Disabled {
-			row.State = shell.Bad("disabled")
+		row := partnerRow{Partner: p, Href: deliveries.PartnerPath(p.Code)}
+		w, ok := v.Windows.Value[p.Code]
+		if v.Windows.Fresh {
+			row.Health = healthOf(w)
 		}
-		if w, ok := v.Windows.Value[p.Code]; ok && v.Windows.Fresh {
+		if p.Disabled {
+			row.Health = shell.Bad("disabled")
+		}
+		if ok && v.Windows.Fresh {
 			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
 			row.Endpoints, row.Held, row.LastSuccess = locale.Number(n), w.Held, w.LastSuccess
 			row.Breakers = shell.Good("closed")
@@ -93,6 +97,22 @@ func (v partnersView) Rows() []partnerRow {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// healthOf says in a word how a partner's endpoints are; the worst comes first.
+func healthOf(w reports.PartnerWindows) shell.Pill {
+	all := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
+	switch {
+	case w.Failing > 0 || w.Breakers[webhook.BreakerOpen] > 0:
+		return shell.Bad("failing")
+	case w.Breakers[webhook.BreakerHalfOpen] > 0:
+		return shell.Warn("on probation")
+	case w.Held > 0 || all > 0 && w.Shut == all:
+		return shell.Warn("held")
+	case w.LastSuccess.IsZero():
+		return shell.Idle("quiet")
+	}
+	return shell.Good("healthy")
 }
 
 func newPartnerFields(code, name, key string) []shell.Field {

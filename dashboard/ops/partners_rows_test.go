@@ -18,15 +18,15 @@ func TestPartnersAreListedWithDashesForWhatIsNotKnownJustNow(t *testing.T) {
 		Windows:  known(windows),
 	}
 	rows := v.Rows()
-	if r := rows[0]; r.Endpoints != "3" || r.Held != 7 || r.Breakers.Word != "1 open" || !r.LastSuccess.Equal(noon) {
+	if r := rows[0]; r.Health.Word != "failing" || r.Endpoints != "3" || r.Held != 7 || r.Breakers.Word != "1 open" || !r.LastSuccess.Equal(noon) {
 		t.Errorf("known: %+v", r)
 	}
-	if r := rows[1]; r.Endpoints != "0" || r.Breakers.Word != "" {
+	if r := rows[1]; r.Health.Word != "quiet" || r.Endpoints != "0" || r.Breakers.Word != "" {
 		t.Errorf("without an endpoint: %+v", r)
 	}
 	v.Windows.Fresh = false
 	for _, r := range v.Rows() {
-		if r.Endpoints != "" || r.Held != 0 || r.Breakers.Word != "" || !r.LastSuccess.IsZero() {
+		if r.Health.Word != "" || r.Endpoints != "" || r.Held != 0 || r.Breakers.Word != "" || !r.LastSuccess.IsZero() {
 			t.Errorf("not known just now: %+v", r)
 		}
 	}

@@ -48,7 +48,8 @@ func silent(since time.Duration, eventsLastDay int) func(*evidence) {
 }
 
 func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
-	one := reports.FailingPartner{PartnerCode: "acme", FailingSince: noon.Add(-10 * time.Minute), LastSuccess: noon.Add(-11 * time.Minute), Endpoints: 1, Waiting: 48}
+	one := reports.FailingPartner{PartnerCode: "acme", FailingSince: noon.Add(-10 * time.Minute), LastSuccess: noon.Add(-11 * time.Minute), Endpoints: 1, Waiting: 48,
+		Last: webhook.LastResult{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP4xx, StatusCode: 401}, Attempts: 240, Alike: 240}
 	for _, tt := range []struct {
 		name   string
 		change func(e *evidence)
@@ -99,10 +100,22 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 			e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}})
 			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon.Add(-10 * time.Minute), Waiting: 3}})
 		}, sideThem, "warn", []string{"the host hooks.example, which acme and b share, has failed for 10 m", "3 deliveries are waiting"}, "Shared hosts"},
-		{"one partner alone", func(e *evidence) { e.Partners = known([]reports.FailingPartner{one}) }, sideThem, "warn",
-			[]string{"only acme fails, for 10 m, last success 11 m ago; the other 9 are served", "48 deliveries are waiting"}, "Receivers"},
-		{"some partners", func(e *evidence) { e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}}) }, sideThem, "warn",
-			[]string{"2 of 10 partners fail on hosts of their own, worst acme", "the other 8 are served"}, "Receivers"},
+		{"a host that serves others", func(e *evidence) {
+			e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}})
+			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon.Add(-10 * time.Minute), Served: 1}})
+		}, sideThem, "warn", []string{"2 of 10 partners fail, worst acme"}, "Receivers"},
+		{"a host of different failures", func(e *evidence) {
+			e.Partners = known([]reports.FailingPartner{one, {PartnerCode: "b"}})
+			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon.Add(-10 * time.Minute), Differ: true}})
+		}, sideThem, "warn", []string{"2 of 10 partners fail, worst acme"}, "Receivers"},
+		{"one partner alone", func(e *evidence) {
+			e.Partners, e.Situation.Value.WaitingFailing = known([]reports.FailingPartner{one}), 48
+		}, sideThem, "warn", []string{"only acme fails, for 10 m (answered 401, 100 % of 240), last success 11 m ago; the other 9 are served", "48 deliveries are waiting"}, "Receivers"},
+		{"some partners", func(e *evidence) {
+			changing := one
+			changing.Alike = 12
+			e.Partners, e.Situation.Value.WaitingFailing = known([]reports.FailingPartner{changing, {PartnerCode: "b", Waiting: 40}}), 88
+		}, sideThem, "warn", []string{"2 of 10 partners fail, worst acme (answered 401, the last 12 of 240)", "the other 8 are served", "88 deliveries are waiting"}, "Receivers"},
 		{"a slow receiver", func(e *evidence) { e.Situation.Value.OldestWithoutRoom = noon.Add(-4 * time.Minute) }, sideThem, "warn", []string{"waited 4 m for room"}, "Room at receivers"},
 		{"paused", func(e *evidence) { e.Situation.Value.Paused, e.Situation.Value.Held = 1, 7 }, sideSettings, "warn", []string{"7 deliveries are held", "1 endpoint paused"}, "Settings"},
 		{"paused, and nothing waits", func(e *evidence) { e.Situation.Value.Paused = 1 }, sideNobody, "good", nil, ""},

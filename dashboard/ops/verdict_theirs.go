@@ -45,9 +45,9 @@ func checkSharedHost(e evidence) check {
 		c.Found = unknown
 		return c
 	}
-	c.Says = "no host fails for more than one partner"
+	c.Says = "no host fails alike for all its partners"
 	for _, h := range e.Hosts.Value {
-		if len(h.Partners) < 2 {
+		if len(h.Partners) < 2 || h.Served > 0 || h.Differ {
 			continue
 		}
 		c.Found, c.Says = hit, fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner"))
@@ -73,13 +73,13 @@ func checkPartners(e evidence) check {
 	p := failing[0]
 	n := max(len(failing), s.PartnersFailing)
 	c.Found, c.Says = hit, fmt.Sprintf("%s of %s fail", locale.Number(n), count(s.Partners, "partner"))
-	c.If = &verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(p.Waiting)}
+	c.If = &verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
 	if n == 1 {
 		c.Says = fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner"))
-		c.If.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s; %s", p.PartnerCode, e.ago(p.FailingSince), lastSuccess(e, p), rest(s.Partners-1))
+		c.If.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
 		return c
 	}
-	c.If.Sentence = fmt.Sprintf("It is them: %s of %s fail on hosts of their own, worst %s%s; %s", locale.Number(n), count(s.Partners, "partner"), p.PartnerCode, lastSuccess(e, p), rest(s.Partners-n))
+	c.If.Sentence = fmt.Sprintf("It is them: %s of %s fail, worst %s%s%s; %s", locale.Number(n), count(s.Partners, "partner"), p.PartnerCode, how(p), lastSuccess(e, p), rest(s.Partners-n))
 	return c
 }
 
@@ -92,6 +92,24 @@ func waiting(n int64) string {
 		return "1 delivery is waiting and is retried automatically."
 	}
 	return locale.Number(n) + " deliveries are waiting and are retried automatically."
+}
+
+// how says in what way a partner fails; nothing is known of one that began to
+// fail before that was kept.
+func how(p reports.FailingPartner) string {
+	if p.Attempts == 0 {
+		return ""
+	}
+	return " (" + failure(p) + ")"
+}
+
+// failure is what the newest attempts at a failing partner came to, and their share.
+func failure(p reports.FailingPartner) string {
+	said := deliveries.ResultWords(fmt.Sprintf, p.Last)
+	if p.Alike == p.Attempts {
+		return said + ", 100 % of " + locale.Number(p.Attempts)
+	}
+	return said + ", the last " + locale.Number(p.Alike) + " of " + locale.Number(p.Attempts)
 }
 
 func lastSuccess(e evidence, p reports.FailingPartner) string {

@@ -23,17 +23,22 @@ const (
 
 // FailingPartner is a partner of whose open endpoints at least one fails.
 type FailingPartner struct {
-	PartnerCode      string
-	Endpoints        int      // that fail
-	Hosts            []string // of these, sorted
-	FailingSince     time.Time
-	LastSuccess      time.Time // the newest of these endpoints; zero: none ever
-	Breakers         int       // of these, not closed
-	BreakerReason    string    // of one of them
-	OpenUntil        time.Time // when the first of these breakers lets a probe through; zero: not known
-	Waiting          int64     // deliveries that wait for these endpoints
-	AttemptsFailed   int64     // of the partner, in this hour and the one before
-	AttemptsAnswered int64     // that succeeded, in this hour and the one before
+	PartnerCode   string
+	Endpoints     int      // that fail
+	Hosts         []string // of these, sorted
+	FailingSince  time.Time
+	LastSuccess   time.Time // the newest of these endpoints; zero: none ever
+	Breakers      int       // of these, not closed
+	BreakerReason string    // of one of them
+	OpenUntil     time.Time // when the first of these breakers lets a probe through; zero: not known
+	Waiting       int64     // deliveries that wait for these endpoints
+	// What the newest attempt at the endpoint came to that has failed most often
+	// since its last success, how many attempts at it failed since, and how many
+	// of these, the newest, came to the same.
+	Last             webhook.LastResult
+	Attempts, Alike  int
+	AttemptsFailed   int64 // of the partner, in this hour and the one before
+	AttemptsAnswered int64 // that succeeded, in this hour and the one before
 }
 
 // FailingHost is a host of which at least one open endpoint fails.
@@ -44,6 +49,14 @@ type FailingHost struct {
 	FailingSince time.Time
 	LastSuccess  time.Time // the newest of these endpoints; zero: none ever
 	Waiting      int64
+	Served       int  // open endpoints on the host that had a success since some fail
+	Differ       bool // the endpoints that fail do so in different ways
+}
+
+// alike reports whether two failures may have one cause: the same answer, or
+// none at all, as far as they are known.
+func alike(x, y webhook.LastResult) bool {
+	return x == y || x.StatusCode == 0 && y.StatusCode == 0 || x.Outcome == "" || y.Outcome == ""
 }
 
 // failingEndpoint is an open endpoint that fails.
@@ -84,31 +97,12 @@ func (l *Reports) FailingPartners(ctx context.Context) ([]FailingPartner, error)
 		return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(y.Endpoints, x.Endpoints), cmp.Compare(x.PartnerCode, y.PartnerCode))
 	})
 	worst = worst[:min(len(worst), FailingShown)]
-	codes := make([]string, len(worst))
-	for i, p := range worst {
-		codes[i] = p.PartnerCode
-	}
-	t := new(database.Statement).Add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE hour >= ? AND partner_code IN ", database.Micros(now)/database.HourMicros-1)
-	err = database.InList(t, codes).Add(" GROUP BY partner_code, fact").Query(ctx, l.db.Read, func(row database.Row) error {
-		var code, name string
-		var n int64
-		if err := row.Scan(&code, &name, &n); err != nil {
-			return err
-		}
-		switch p := byCode[code]; name {
-		case rows.FactAttempt + string(webhook.OutcomeDelivered):
-			p.AttemptsAnswered += n
-		case rows.FactAttempt + string(webhook.OutcomeFailed), rows.FactAttempt + string(webhook.OutcomeUnknown):
-			p.AttemptsFailed += n
-		}
-		return nil
-	})
 	found := make([]FailingPartner, len(worst))
 	for i, p := range worst {
 		slices.Sort(p.Hosts)
 		found[i] = *p
 	}
-	return found, err
+	return found, nil
 }
 
 func (p *FailingPartner) add(e failingEndpoint) {
@@ -120,6 +114,9 @@ func (p *FailingPartner) add(e failingEndpoint) {
 	}
 	if w.Health.LastSuccess.After(p.LastSuccess) {
 		p.LastSuccess = w.Health.LastSuccess
+	}
+	if h := w.Health; h.Attempts > p.Attempts {
+		p.Last, p.Attempts, p.Alike = h.Last, h.Attempts, h.Alike
 	}
 	if w.Breaker.State == webhook.BreakerClosed {
 		return
@@ -139,14 +136,15 @@ func (l *Reports) FailingHosts(ctx context.Context) ([]FailingHost, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list failing endpoints: %w", err)
 	}
-	byHost := map[string]*FailingHost{}
+	byHost, first := map[string]*FailingHost{}, map[string]webhook.LastResult{}
 	for _, e := range endpoints {
 		h := byHost[e.host]
 		if h == nil {
 			h = &FailingHost{Host: e.host, FailingSince: e.window.Health.FailingSince}
-			byHost[e.host] = h
+			byHost[e.host], first[e.host] = h, e.window.Health.Last
 		}
 		h.Endpoints++
+		h.Differ = h.Differ || !alike(first[e.host], e.window.Health.Last)
 		h.Waiting += int64(e.window.WaitingFirst + e.window.WaitingAgain + e.window.WaitingBlocked)
 		if e.window.Health.LastSuccess.After(h.LastSuccess) {
 			h.LastSuccess = e.window.Health.LastSuccess
@@ -158,10 +156,35 @@ func (l *Reports) FailingHosts(ctx context.Context) ([]FailingHost, error) {
 	worst := slices.SortedFunc(maps.Values(byHost), func(x, y *FailingHost) int {
 		return cmp.Or(cmp.Compare(len(y.Partners), len(x.Partners)), cmp.Compare(y.Endpoints, x.Endpoints), cmp.Compare(x.Host, y.Host))
 	})
+	worst = worst[:min(len(worst), FailingShown)]
+	if err := l.readServed(ctx, byHost, worst); err != nil {
+		return nil, fmt.Errorf("look for endpoints that are served: %w", err)
+	}
 	found := []FailingHost{}
-	for _, h := range worst[:min(len(worst), FailingShown)] {
+	for _, h := range worst {
 		slices.Sort(h.Partners)
 		found = append(found, *h)
 	}
 	return found, nil
+}
+
+// readServed counts the endpoints of failing hosts that do not fail.
+func (l *Reports) readServed(ctx context.Context, byHost map[string]*FailingHost, hosts []*FailingHost) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Host
+	}
+	t := new(database.Statement).Add("SELECT e.host, w.last_success FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE w.failing_since = 0 AND " + openWindow + " AND e.removed_at = 0 AND e.host IN ")
+	return database.InList(t, names).Query(ctx, l.db.Read, func(row database.Row) error {
+		var host string
+		var last time.Time
+		err := row.Scan(&host, database.Time(&last))
+		if h := byHost[host]; h != nil && last.After(h.FailingSince) {
+			h.Served++
+		}
+		return err
+	})
 }

@@ -19,6 +19,10 @@ const (
 	FailingAfter = time.Minute
 	// InternalWithin is how far back InternalErrors are counted.
 	InternalWithin = database.FaultsFor
+	// RecentWithin is how far back the newest attempts are counted, and
+	// recentAttempts how many at most.
+	RecentWithin   = 15 * time.Minute
+	recentAttempts = 1000
 	// QuietAfter is how long no event must have come for it to be asked how many
 	// are usual.
 	QuietAfter = 5 * time.Minute
@@ -51,13 +55,18 @@ type Situation struct {
 	// for a retry or replay, behind one of their subject; Held are those of the
 	// waiting whose endpoint is paused or disabled.
 	InFlight, WaitingFirst, WaitingAgain, WaitingBlocked, Held int64
+	WaitingFailing                                             int64 // for endpoints that fail
 	WaitingForEndpoint                                         int64 // of partners without one
 
 	// Deliveries whose newest attempt failed by a fault of the gateway within
 	// InternalWithin; up to MaxCounted.
 	InternalErrors int
-	Workers        int       // alive, by the database's clock
-	LastDelivered  time.Time // the newest success of any endpoint
+	Workers        int // alive, by the database's clock
+	// The newest attempts, up to recentAttempts of the last RecentWithin, at
+	// deliveries of the last 24 hours, tests left out: how many, how many of them succeeded, and when the first began.
+	Attempts, AttemptsDelivered int
+	AttemptsSince               time.Time
+	LastDelivered               time.Time // the newest success of any endpoint
 
 	// Endpoints that are registered, and of these the open ones that fail for
 	// FailingAfter or longer, those whose breaker is not closed, and those that
@@ -82,7 +91,7 @@ func (l *Reports) Situation(ctx context.Context) (s Situation, err error) {
 		do   func(context.Context, *Situation) error
 	}{
 		{"incoming events", l.readIncoming}, {"endpoints", l.readEndpointCounts}, {"partners", l.readPartnerCounts},
-		{"the queue", l.readQueue}, {"the backlog", l.readBacklog},
+		{"the queue", l.readQueue}, {"the backlog", l.readBacklog}, {"attempts", l.readAttempts},
 	} {
 		if err := read.do(ctx, &s); err != nil {
 			return s, fmt.Errorf("read %s: %w", read.what, err)
@@ -137,10 +146,10 @@ func (l *Reports) readEndpointCounts(ctx context.Context, s *Situation) error {
 		COALESCE(SUM(CASE WHEN w.disabled AND w.disabled_reason <> '' THEN 1 ELSE 0 END), 0),
 		COUNT(DISTINCT e.host), COUNT(DISTINCT CASE WHEN `+failing+` THEN e.host END), COALESCE(MAX(w.last_success), 0),
 		COALESCE(SUM(w.used), 0), COALESCE(SUM(w.waiting_first), 0), COALESCE(SUM(w.waiting_again), 0), COALESCE(SUM(w.waiting_blocked), 0),
-		COALESCE(SUM(CASE WHEN `+openWindow+` THEN 0 ELSE `+waiting+` END), 0)
+		COALESCE(SUM(CASE WHEN `+openWindow+` THEN 0 ELSE `+waiting+` END), 0), COALESCE(SUM(CASE WHEN `+failing+` THEN `+waiting+` ELSE 0 END), 0)
 		FROM windows w JOIN endpoints e ON e.id = w.endpoint_id WHERE e.removed_at = 0`, database.Micros(s.AsOf.Add(-FailingAfter))).
 		Scan(&s.Endpoints, &s.EndpointsFailing, &s.Breakers, &s.Paused, &s.Disabled, &s.SelfDisabled, &s.Hosts, &s.HostsFailing,
-			database.Time(&s.LastDelivered), &s.InFlight, &s.WaitingFirst, &s.WaitingAgain, &s.WaitingBlocked, &s.Held)
+			database.Time(&s.LastDelivered), &s.InFlight, &s.WaitingFirst, &s.WaitingAgain, &s.WaitingBlocked, &s.Held, &s.WaitingFailing)
 }
 
 func (l *Reports) readPartnerCounts(ctx context.Context, s *Situation) error {
@@ -167,6 +176,14 @@ func (l *Reports) readQueue(ctx context.Context, s *Situation) error {
 		(SELECT COUNT(*) FROM workers WHERE seen_at > `+l.db.Clock+` - $4)`,
 		database.Micros(s.AsOf), database.Micros(s.AsOf.Add(-InternalWithin)), MaxCounted, delivery.LeaseTime.Microseconds(), from, database.Below("", database.Soon(time.Time{}), webhook.DeliveryPrefix)).
 		Scan(database.Time(&s.OldestQueued), database.Time(&s.OldestWake), &s.InternalErrors, &s.WaitingForEndpoint, &s.Workers)
+}
+
+// readAttempts counts what the newest attempts came to.
+func (l *Reports) readAttempts(ctx context.Context, s *Situation) error {
+	return l.db.Read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN outcome = 'delivered' THEN 1 ELSE 0 END), 0), COALESCE(MIN(started_at), 0) FROM
+		(SELECT outcome, started_at FROM attempts WHERE id >= $1 AND delivery_id >= $2 AND trigger <> 'test' ORDER BY id DESC LIMIT $3) AS newest`,
+		webhook.TimeBound(webhook.AttemptPrefix, s.AsOf.Add(-RecentWithin)), webhook.TimeBound(webhook.DeliveryPrefix, s.AsOf.Add(-24*time.Hour)), recentAttempts).
+		Scan(&s.Attempts, &s.AttemptsDelivered, database.Time(&s.AttemptsSince))
 }
 
 // readBacklog asks the windows that should be looked at soonest for their

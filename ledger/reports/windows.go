@@ -12,6 +12,8 @@ import (
 type PartnerWindows struct {
 	PartnerCode string
 	Breakers    map[webhook.BreakerState]int // endpoints by state
+	Failing     int                          // open endpoints that fail for FailingAfter or longer
+	Shut        int                          // endpoints that are paused or disabled
 	Waiting     int64                        // deliveries that wait: for room, their next attempt, or somebody
 	Held        int64                        // those of them that wait until somebody acts
 	LastSuccess time.Time                    // the newest of any of the endpoints; zero: none ever had one
@@ -20,15 +22,16 @@ type PartnerWindows struct {
 // PartnerWindows sums up the windows of all partners with endpoints.
 func (l *Reports) PartnerWindows(ctx context.Context) (found []PartnerWindows, err error) {
 	t := new(database.Statement).Add(`SELECT e.partner_code, w.breaker, COUNT(*), SUM(w.waiting_first + w.waiting_again + w.waiting_blocked), SUM(CASE WHEN w.paused OR w.disabled OR w.partner_disabled
-		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success)
-		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`)
+		THEN w.waiting_first + w.waiting_again + w.waiting_blocked ELSE 0 END), MAX(w.last_success),
+		SUM(CASE WHEN w.failing_since > 0 AND w.failing_since <= ? AND `+openWindow+` THEN 1 ELSE 0 END), SUM(CASE WHEN `+openWindow+` THEN 0 ELSE 1 END)
+		FROM endpoints e JOIN windows w ON w.endpoint_id = e.id WHERE e.removed_at = 0 GROUP BY e.partner_code, w.breaker ORDER BY 1`, database.Micros(time.Now().Add(-FailingAfter)))
 	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var code string
 		var state webhook.BreakerState
-		var n int
+		var n, failing, shut int
 		var waiting, held int64
 		var last time.Time
-		if err := row.Scan(&code, &state, &n, &waiting, &held, database.Time(&last)); err != nil {
+		if err := row.Scan(&code, &state, &n, &waiting, &held, database.Time(&last), &failing, &shut); err != nil {
 			return err
 		}
 		if len(found) == 0 || found[len(found)-1].PartnerCode != code {
@@ -36,6 +39,8 @@ func (l *Reports) PartnerWindows(ctx context.Context) (found []PartnerWindows, e
 		}
 		p := &found[len(found)-1]
 		p.Breakers[state] += n
+		p.Failing += failing
+		p.Shut += shut
 		p.Waiting += waiting
 		p.Held += held
 		if last.After(p.LastSuccess) {
