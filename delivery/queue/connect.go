@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
@@ -37,7 +38,8 @@ func connect(address string, pool int) (redis.UniversalClient, error) {
 		}
 		password, _ := user.Password()
 		if scheme == "redis-cluster" {
-			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true, PoolSize: pool}), nil
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: hosts, Username: user.Username(), Password: password, ContextTimeoutEnabled: true, PoolSize: pool,
+				ClusterStateReloadInterval: clusterReload}), nil
 		}
 		if path == "" {
 			return nil, errors.New("LEDGERHOOK_REDIS_URL names no master: redis-sentinel://host:26379/mymaster")
@@ -46,6 +48,11 @@ func connect(address string, pool int) (redis.UniversalClient, error) {
 	}
 	return nil, errors.New("LEDGERHOOK_REDIS_URL must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://")
 }
+
+// clusterReload is how often a client asks a Cluster which node has what. A node
+// that is gone sends nobody to its successor: without asking, what it had would be
+// out of reach for the library's minute.
+const clusterReload = time.Second
 
 func splitHosts(rest string) (user *url.Userinfo, hosts []string, path string, err error) {
 	user = url.User("")

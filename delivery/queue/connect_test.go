@@ -34,8 +34,8 @@ func TestARedisIsReachedByItsAddress(t *testing.T) {
 	})
 	t.Run("a Cluster", func(t *testing.T) {
 		o := connected[*redis.ClusterClient](t, "redis-cluster://worker:p%40ss@a:7000,b:7001").Options()
-		if !slices.Equal(o.Addrs, []string{"a:7000", "b:7001"}) || o.Username != "worker" || o.Password != "p@ss" {
-			t.Errorf("options are %q, user %s", o.Addrs, o.Username)
+		if !slices.Equal(o.Addrs, []string{"a:7000", "b:7001"}) || o.Username != "worker" || o.Password != "p@ss" || o.ClusterStateReloadInterval != time.Second {
+			t.Errorf("options are %q, user %s, asked every %s", o.Addrs, o.Username, o.ClusterStateReloadInterval)
 		}
 	})
 	t.Run("a Sentinel", func(t *testing.T) {
