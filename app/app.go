@@ -206,6 +206,9 @@ func (a *App) openLedger(ctx context.Context) error {
 	a.ledger, a.accounts, a.trail, a.reports, a.prices = l, accounts.New(db), audit.New(db), reports.New(db), prices.New(db)
 	a.cleanups.add("close the ledger", func(context.Context) error { l.Close(); return nil })
 	a.health.Add("ledger", l.Ready)
+	if a.config.ReadURL != "" {
+		a.health.AddWarning("replica", db.CheckReplica)
+	}
 	if a.config.Roles.API {
 		a.refusals = ingest.NewRefusals(l, a.ingestMetrics, a.log)
 		a.background("store what was refused", a.refusals.Run)
@@ -243,7 +246,7 @@ func prepareSchema(ctx context.Context, o database.Options) error {
 }
 
 func databaseOptions(cfg config.Config, log *slog.Logger) database.Options {
-	return database.Options{DatabaseURL: cfg.DatabaseURL, DataDir: cfg.DataDir, Log: log}
+	return database.Options{DatabaseURL: cfg.DatabaseURL, ReadURL: cfg.ReadURL, DataDir: cfg.DataDir, Log: log}
 }
 
 // openListeners takes the ports: the internal one, and the public one for
@@ -328,9 +331,10 @@ func (a *App) serve(context.Context) error {
 }
 
 func (a *App) internalAPI() http.Handler {
+	lists := reports.New(a.db.ForReports())
 	return (&ingest.Internal{
 		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Erasures: a.ledger, Orders: a.ledger, Rates: a.prices, PartnerUpdates: a.ledger,
-		Partners: a.accounts, Secrets: a.accounts, Accepted: a.reports, Sent: a.reports, OrderLists: a.reports, Audit: a.trail,
+		Partners: a.accounts, Secrets: a.accounts, Accepted: lists, Sent: lists, OrderLists: lists, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
 		Token:   a.token, Tokens: a.tokens, Key: a.keys.active, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,

@@ -106,6 +106,9 @@ func (d *diagnosis) ledger(ctx context.Context) {
 		err = fmt.Errorf("this machine's clock differs from the database's by %s: run a time service on both", skew.Round(time.Millisecond))
 	}
 	d.add("clock", err, fmt.Sprintf("within %s of the database's", max(skew.Abs(), time.Millisecond).Round(time.Millisecond)))
+	if d.cfg.ReadURL != "" {
+		d.add("replica", db.CheckReplica(ctx), "a standby of the ledger that keeps up with it")
+	}
 	d.egress(ctx, reports.New(db))
 }
 

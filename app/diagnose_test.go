@@ -123,6 +123,30 @@ func TestTheDoctorTellsOfStoresThatTakeNothing(t *testing.T) {
 	wantCheck(t, ill, "queue", false, "NOREPLICAS")
 }
 
+func TestTheDoctorTellsOfAReplicaThatIsNone(t *testing.T) {
+	t.Parallel()
+	var addresses []string
+	for range 2 {
+		o := ledgertest.Options(t, "postgres")
+		if _, err := ledger.Migrate(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		addresses = append(addresses, o.DatabaseURL)
+	}
+	cfg := config.Config{DatabaseURL: addresses[0], MasterKey: bytes.Repeat([]byte{1}, signer.MasterKeySize), Token: "t0ken"}
+	for _, c := range app.Diagnose(t.Context(), cfg) {
+		if c.Name == "replica" {
+			t.Errorf("a replica is checked that nobody has: %+v", c)
+		}
+	}
+	for address, want := range map[string]string{
+		addresses[0]: "no standby", addresses[1]: "another database", "postgres://127.0.0.1:1/nobody": "ask the replica how far it is",
+	} {
+		cfg.ReadURL = address
+		wantCheck(t, app.Diagnose(t.Context(), cfg), "replica", false, want)
+	}
+}
+
 func TestTheDoctorTriesTheMailServer(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{DataDir: t.TempDir()}

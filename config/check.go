@@ -28,6 +28,7 @@ func (c Config) check(bad map[string]string) {
 		"LISTEN":                          isAddress(c.Listen),
 		"INTERNAL_LISTEN":                 isAddress(c.InternalListen) && (c.InternalListen != c.Listen || strings.HasSuffix(c.Listen, ":0")),
 		"DATABASE_URL":                    c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"),
+		"DATABASE_READ_URL":               c.ReadURL == "" || hasScheme(c.ReadURL, "postgres", "postgresql"),
 		"REDIS_URL":                       c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "redis-sentinel", "redis-cluster"),
 		"ENVIRONMENT":                     c.Environment == Production || c.Environment == Sandbox,
 		"TOKEN":                           c.Token == "" || len(c.Token) >= minToken && allRunes(c.Token, func(r rune) bool { return r > ' ' && r < 0x7f }),
@@ -72,6 +73,7 @@ func (c Config) checkTogether(bad map[string]string) {
 	const required = "is required with a postgres:// database"
 	rule("MASTER_KEY", !postgres || c.MasterKey != nil, required)
 	rule("TOKEN", !postgres || c.Token != "", required)
+	rule("DATABASE_READ_URL", c.ReadURL == "" || c.DatabaseURL != "", "is for a replica of LEDGERHOOK_DATABASE_URL, which is not set")
 	const together = "is required with "
 	rule("TLS_CERT", c.TLSKey == "" || c.TLSCert != "", together+Prefix+"TLS_KEY")
 	rule("TLS_KEY", c.TLSCert == "" || c.TLSKey != "", together+Prefix+"TLS_CERT")

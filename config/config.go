@@ -49,6 +49,7 @@ type Config struct {
 
 	DataDir     string `env:"DATA_DIR" key:"dataDir" envDefault:"./data" want:"a directory" about:"directory of the embedded stores and of generated secrets"`
 	DatabaseURL string `env:"DATABASE_URL" key:"databaseUrl" secret:"url" want:"empty or a postgres:// URL" about:"PostgreSQL; empty: SQLite in the data directory"`
+	ReadURL     string `env:"DATABASE_READ_URL" key:"databaseReadUrl" secret:"url" want:"empty or a postgres:// URL" about:"streaming replica of LEDGERHOOK_DATABASE_URL that pages and lists are read from; empty: from that itself"`
 	RedisURL    string `env:"REDIS_URL" key:"redisUrl" secret:"url" want:"empty or a redis://, rediss://, redis-sentinel:// or redis-cluster:// URL" about:"Redis; empty: embedded"`
 
 	Roles       Roles    `env:"ROLES" key:"roles" envDefault:"api,worker,dashboard" want:"a list of api, worker, dashboard" about:"what this process does; an embedded store needs all three in one process"`

@@ -142,7 +142,7 @@ func TestAByteOrderMarkBeforeAFileIsPassedOver(t *testing.T) {
 
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
-		"DATABASE_URL": "postgres://u:p@h/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,
+		"DATABASE_URL": "postgres://u:p@h/d", "DATABASE_READ_URL": "postgres://u:p@r/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,
 		"TOKEN": "01234567890123456789012345678901", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h", "OIDC_CLIENT_SECRET": "s3cret",
 	}
 	var environ []string
@@ -159,7 +159,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 	const oidc = "oidc: {issuer: 'https://id.example.com', clientId: a, roles: [b=admin]}\n"
 	for name, cfg := range map[string]Config{"environment": load(t, oidc, environ...), "file": load(t, oidc+yaml.String())} {
-		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 ||
+		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.ReadURL != "postgres://u:p@r/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 ||
 			cfg.Token != "01234567890123456789012345678901" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" || cfg.OIDCClientSecret != "s3cret" {
 			t.Errorf("from the %s: %v", name, cfg)
 		}
@@ -212,6 +212,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"port range", "", "LEDGERHOOK_LISTEN=localhost:65536", "must be host:port"},
 		{"one listener for both", "internalListen: 127.0.0.1:8080", "", "INTERNAL_LISTEN (internalListen): must be host:port, different from"},
 		{"database", "", "LEDGERHOOK_DATABASE_URL=mysql://x", "must be empty or a postgres:// URL"},
+		{"a replica of nothing", "", "LEDGERHOOK_DATABASE_READ_URL=postgres://replica/d", "LEDGERHOOK_DATABASE_READ_URL (databaseReadUrl): is for a replica of LEDGERHOOK_DATABASE_URL, which is not set"},
+		{"a replica that is no PostgreSQL", "", "LEDGERHOOK_DATABASE_READ_URL=replica:5432", "must be empty or a postgres:// URL"},
 		{"redis", "", "LEDGERHOOK_REDIS_URL=localhost:6379", "must be empty or a redis://"},
 		{"roles", "", "LEDGERHOOK_ROLES=api,wrker", `LEDGERHOOK_ROLES (roles): must be a list of api, worker, dashboard, not "api,wrker"`},
 		{"roles apart on an embedded store", "", "LEDGERHOOK_ROLES=api", "LEDGERHOOK_ROLES (roles): must be api,worker,dashboard in one process"},
@@ -313,6 +315,7 @@ const secret = "s3cr3t-w0rds-that-are-long-enough-4"
 func TestSecretsNeverAppear(t *testing.T) {
 	cfg := load(t, "",
 		"LEDGERHOOK_DATABASE_URL=postgres://user:"+secret+"@db:5432/ledgerhook?password="+secret,
+		"LEDGERHOOK_DATABASE_READ_URL=postgres://user:"+secret+"@a:1,b:2/ledgerhook?target_session_attrs=prefer-standby",
 		"LEDGERHOOK_REDIS_URL=redis-sentinel://:"+secret+"?x@a:1,b:2/main", "LEDGERHOOK_MASTER_KEY="+key32,
 		"LEDGERHOOK_TOKEN="+secret, "LEDGERHOOK_ADMIN_PASSWORD="+secret, "LEDGERHOOK_SMTP_URL=smtp://u:"+secret+"@mail:25",
 		"LEDGERHOOK_OIDC_ISSUER=https://id.example.com", "LEDGERHOOK_OIDC_CLIENT_ID=a", "LEDGERHOOK_OIDC_CLIENT_SECRET="+secret, "LEDGERHOOK_OIDC_ROLES=b=admin")

@@ -84,7 +84,7 @@ func clockSetBack(s *scene, f fault) {
 			g.Kill()
 		}
 	}
-	output, err := psql(f.database, `UPDATE windows SET wake_at = wake_at + 400000000, rate_next = rate_next + 400000000;
+	output, err := f.database.PSQL(`UPDATE windows SET wake_at = wake_at + 400000000, rate_next = rate_next + 400000000;
 		UPDATE deliveries SET due_at = due_at + 400000000 WHERE due_at > 0`)
 	if err != nil {
 		s.Fatalf("write what a wrong clock writes: %v\n%s", err, output)

@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"time"
@@ -31,21 +28,13 @@ func signIns(s *scene, _ <-chan struct{}) fmt.Stringer {
 // streams lets one operator's browser listen to 600 lists at once.
 func streams(s *scene, _ <-chan struct{}) fmt.Stringer {
 	internal, _ := s.api().Reach()
-	jar, err := cookiejar.New(nil)
+	browser := stage.SignIn(s.api())
+	at, err := url.Parse(internal + "/ops")
 	if err != nil {
 		s.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
-	resp, err := browser.PostForm(internal+"/ops/login", url.Values{"username": {"admin"}, "password": {stage.TestPassword}})
-	if err != nil {
-		s.Fatal(err)
-	}
-	page, err := io.ReadAll(resp.Body)
-	if _ = resp.Body.Close(); err != nil || !strings.Contains(string(page), "/ops/logout") {
-		s.Fatalf("nobody is signed in: %s (%v)", resp.Status, err)
 	}
 	var cookies []string
-	for _, c := range jar.Cookies(resp.Request.URL) {
+	for _, c := range browser.Jar.Cookies(at) {
 		cookies = append(cookies, c.String())
 	}
 	c := &crowd{Address: strings.TrimPrefix(internal, "http://"), Every: time.Second}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -39,7 +38,7 @@ func connectionsKilled(s *scene, f fault) {
 	s.strike()
 	killed := 0
 	for ; s.pending() > 0; killed++ {
-		if output, err := psql(f.database, `SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
+		if output, err := f.database.PSQL(`SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
 			WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY random() LIMIT 1) AS one`); err != nil {
 			s.Fatalf("kill a connection: %v\n%s", err, output)
 		}
@@ -58,10 +57,6 @@ func connectionsKilled(s *scene, f fault) {
 
 // pending is how many events of the loads have not been accepted.
 func (s *scene) pending() int { return s.events/loaded*loaded - len(s.accepted()) }
-
-func psql(on *stage.Store, statement string) ([]byte, error) {
-	return exec.Command("psql", "--no-psqlrc", "--quiet", on.PostgresURL(), "--command", statement).CombinedOutput()
-}
 
 // processFrozen stops a gateway at any moment of its work, again and again,
 // and lets it go on later: what it has locked is free after 5 s.

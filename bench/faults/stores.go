@@ -108,7 +108,7 @@ func databaseAway(s *scene, f fault) { s.refused(f, f.database.Stop, f.database.
 func databaseReadOnly(s *scene, f fault) {
 	alter := func(how string) {
 		for _, statement := range []string{"ALTER SYSTEM " + how, "SELECT pg_reload_conf()"} {
-			if output, err := psql(f.database, statement); err != nil {
+			if output, err := f.database.PSQL(statement); err != nil {
 				s.Fatalf("%s: %v\n%s", statement, err, output)
 			}
 		}

@@ -27,6 +27,7 @@ type Producer struct {
 	mu       sync.Mutex
 	accepted map[string]string    // event ids by idempotency key
 	at       map[string]time.Time // when each event id was accepted
+	due      map[string]time.Time // when each event id was to be posted first
 	posting  []time.Duration      // how long each event took from its first post to its acceptance
 	Posts    int                  // answered by the gateway
 	Away     []Answer             // answers 503
@@ -35,16 +36,22 @@ type Producer struct {
 
 const posters = 32
 
+// turn is an event that is due.
+type turn struct {
+	n  int
+	at time.Time
+}
+
 // Produce posts n events of a partner at perSecond, until the test is over.
 func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
-	p := &Producer{g: g, accepted: map[string]string{}, at: map[string]time.Time{}}
-	turns := make(chan int, n)
+	p := &Producer{g: g, accepted: map[string]string{}, at: map[string]time.Time{}, due: map[string]time.Time{}}
+	turns := make(chan turn, n)
 	p.done.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(perSecond))
 		defer tick.Stop()
 		defer close(turns)
 		for i := range n {
-			turns <- i
+			turns <- turn{i, time.Now()}
 			select {
 			case <-tick.C:
 			case <-g.tb.Context().Done():
@@ -55,32 +62,32 @@ func Produce(g *Gateway, partner string, n, perSecond int) *Producer {
 	})
 	for range posters {
 		p.done.Go(func() {
-			for i := range turns {
-				p.post(Event(partner, i))
+			for t := range turns {
+				p.post(Event(partner, t.n), t.at)
 			}
 		})
 	}
 	return p
 }
 
-// post posts an event until it is accepted, at most for two minutes and until
-// the test is over.
-func (p *Producer) post(e map[string]any) {
+// post posts an event that was due until it is accepted, at most for two minutes
+// and until the test is over.
+func (p *Producer) post(e map[string]any, due time.Time) {
 	pause := time.NewTicker(100 * time.Millisecond)
 	defer pause.Stop()
 	began := time.Now()
 	for end := began.Add(2 * time.Minute); time.Now().Before(end); <-pause.C {
 		a, err := p.g.Call("POST", "/internal/v1/events", e)
-		if err == nil && p.took(e, a, began) || p.g.tb.Context().Err() != nil {
+		if err == nil && p.took(e, a, due, began) || p.g.tb.Context().Err() != nil {
 			return
 		}
 	}
 	p.blame("%s was not accepted in two minutes", e["idempotencyKey"])
 }
 
-// took notes an answer to an event that was posted first at began, and reports
-// whether the event is done with.
-func (p *Producer) took(e map[string]any, a Answer, began time.Time) bool {
+// took notes an answer to an event that was due and was posted first at began, and
+// reports whether the event is done with.
+func (p *Producer) took(e map[string]any, a Answer, due, began time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.Posts++
@@ -101,7 +108,7 @@ func (p *Producer) took(e map[string]any, a Answer, began time.Time) bool {
 		p.wrong = append(p.wrong, fmt.Sprintf("%s: %s", e["idempotencyKey"], a.Body))
 	}
 	p.accepted[e["idempotencyKey"].(string)] = said.EventID
-	p.at[said.EventID] = time.Now()
+	p.at[said.EventID], p.due[said.EventID] = time.Now(), due
 	p.posting = append(p.posting, time.Since(began))
 	return true
 }
@@ -251,6 +258,14 @@ func (p *Producer) Times() map[string]time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.at)
+}
+
+// Due returns when each accepted event was to be posted first, which it may have
+// been later: while the gateway takes nothing, events wait for their posters.
+func (p *Producer) Due() map[string]time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.due)
 }
 
 // Posting returns how long each accepted event took from its first post to its

@@ -68,45 +68,72 @@ func (s *Store) Flush() {
 // PostgresPassword is that of every PostgreSQL that StartPostgres starts.
 const PostgresPassword = "postgres-password-of-the-test"
 
-// StartPostgres makes an empty PostgreSQL and starts it. It syncs nothing unless
-// its settings, such as "fsync=on", say otherwise.
-func StartPostgres(tb T, settings ...string) *Store {
+// postgresDir is a directory of a PostgreSQL's own and the user who may run it.
+type postgresDir struct {
+	dir        string
+	attributes *syscall.SysProcAttr
+}
+
+func newPostgresDir(tb T) postgresDir {
 	tb.Helper()
-	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if err != nil || len(programs) == 0 {
-		tb.Fatal("no PostgreSQL is installed below /usr/lib/postgresql: run the tests with \"make test\"")
-	}
-	bin := slices.MaxFunc(programs, func(a, b string) int { return version(a) - version(b) })
 	dir, err := os.MkdirTemp("/tmp", "ledgerhook-pg-") // short enough for a socket's path
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	attributes := owner(tb, dir)
-	password := filepath.Join(dir, "password")
-	data := filepath.Join(dir, "data")
-	run := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(bin, name), args...)
-		cmd.Dir, cmd.SysProcAttr = dir, attributes
-		return cmd
-	}
-	if err := os.WriteFile(password, []byte(PostgresPassword+"\n"), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	if output, err := run("initdb", "--pgdata="+data, "--username=ledgerhook", "--pwfile="+password, "--auth=scram-sha-256",
-		"--encoding=UTF8", "--no-locale", "--no-sync").CombinedOutput(); err != nil {
-		tb.Fatalf("initdb: %v\n%s", err, output)
-	}
-	// On SIGQUIT its children end with it. The machine outlives it, and what was written with it: nothing is synced.
-	s := &Store{tb: tb, ready: "ready to accept connections", quit: syscall.SIGQUIT, command: func(port int) *exec.Cmd {
-		cmd := run("postgres", "-D", data, "-p", strconv.Itoa(port))
-		for _, setting := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=" + dir, "fsync=off"}, settings...) {
+	return postgresDir{dir, owner(tb, dir)}
+}
+
+func (d postgresDir) data() string { return filepath.Join(d.dir, "data") }
+
+// command is a command line of the newest PostgreSQL that is installed.
+func (d postgresDir) command(tb T, name string, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.Command(filepath.Join(postgresPrograms(tb), name), args...)
+	cmd.Dir, cmd.SysProcAttr = d.dir, d.attributes
+	return cmd
+}
+
+// start starts the server of what lies in the directory. On SIGQUIT its children
+// end with it. The machine outlives it, and what was written with it: nothing is
+// synced.
+func (d postgresDir) start(tb T, ready string, settings []string) *Store {
+	tb.Helper()
+	s := &Store{tb: tb, ready: ready, quit: syscall.SIGQUIT, command: func(port int) *exec.Cmd {
+		cmd := d.command(tb, "postgres", "-D", d.data(), "-p", strconv.Itoa(port))
+		for _, setting := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=" + d.dir, "fsync=off"}, settings...) {
 			cmd.Args = append(cmd.Args, "-c", setting)
 		}
 		return cmd
 	}}
 	s.Start()
 	return s
+}
+
+// postgresPrograms is where the programs of the newest PostgreSQL are.
+func postgresPrograms(tb T) string {
+	tb.Helper()
+	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil || len(programs) == 0 {
+		tb.Fatal("no PostgreSQL is installed below /usr/lib/postgresql: run the tests with \"make test\"")
+	}
+	return slices.MaxFunc(programs, func(a, b string) int { return version(a) - version(b) })
+}
+
+// StartPostgres makes an empty PostgreSQL and starts it. It syncs nothing unless
+// its settings, such as "fsync=on", say otherwise.
+func StartPostgres(tb T, settings ...string) *Store {
+	tb.Helper()
+	d := newPostgresDir(tb)
+	password := filepath.Join(d.dir, "password")
+	if err := os.WriteFile(password, []byte(PostgresPassword+"\n"), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	if output, err := d.command(tb, "initdb", "--pgdata="+d.data(), "--username=ledgerhook", "--pwfile="+password, "--auth=scram-sha-256",
+		"--encoding=UTF8", "--no-locale", "--no-sync").CombinedOutput(); err != nil {
+		tb.Fatalf("initdb: %v\n%s", err, output)
+	}
+	return d.start(tb, "ready to accept connections", settings)
 }
 
 func version(bin string) int {
@@ -136,6 +163,18 @@ func owner(tb T, dir string) *syscall.SysProcAttr {
 // included.
 func (s *Store) PostgresURL() string {
 	return fmt.Sprintf("postgres://ledgerhook:%s@127.0.0.1:%d/postgres?sslmode=disable", PostgresPassword, s.Port)
+}
+
+// PrimaryURL is the address of whichever of several PostgreSQL takes writes, as
+// the settings take it, password included.
+func PrimaryURL(of ...*Store) string {
+	return fmt.Sprintf("postgres://ledgerhook:%s@%s/postgres?sslmode=disable&target_session_attrs=read-write", PostgresPassword, addresses(of))
+}
+
+// PSQL has psql run statements on a PostgreSQL, and returns what it prints: rows
+// without a header.
+func (s *Store) PSQL(statements string) ([]byte, error) {
+	return exec.Command("psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", s.PostgresURL(), "--command", statements).CombinedOutput()
 }
 
 // Address is the host and the port of the server.
@@ -192,9 +231,7 @@ func Nobody(tb T) *Store { return &Store{tb: tb, Port: FreePort(tb)} }
 func (s *Store) CreateDatabase(tb T) string {
 	tb.Helper()
 	name := "d" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	bin := slices.MaxFunc(programs, func(a, b string) int { return version(a) - version(b) })
-	cmd := exec.Command(filepath.Join(bin, "createdb"), "--host=127.0.0.1", "--port="+strconv.Itoa(s.Port), "--username=ledgerhook", name)
+	cmd := exec.Command(filepath.Join(postgresPrograms(tb), "createdb"), "--host=127.0.0.1", "--port="+strconv.Itoa(s.Port), "--username=ledgerhook", name)
 	cmd.Env = []string{"PGPASSWORD=" + PostgresPassword}
 	if output, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("createdb: %v\n%s", err, output)

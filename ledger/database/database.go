@@ -20,12 +20,14 @@ import (
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	dialect
-	Write  Pool // SQLite: one connection, immediate transactions
-	Read   Pool // another one: no writer waits for readers
-	Lease  Pool // heartbeats alone
-	pools  pools
-	Log    *slog.Logger
-	unlock func() error
+	Write Pool // SQLite: one connection, immediate transactions
+	Read  Pool // another one: no writer waits for readers
+	Lease Pool // heartbeats alone
+	pools pools
+
+	replica *replica // nil: there is none
+	Log     *slog.Logger
+	unlock  func() error
 
 	unlimited bool // transactions last as long as they take
 	metrics   *Metrics
@@ -38,7 +40,10 @@ type DB struct {
 // Options say where the database is.
 type Options struct {
 	DatabaseURL string // postgres://…; empty: SQLite
-	DataDir     string // SQLite: the folder of the database file
+	// ReadURL is a streaming replica of DatabaseURL that reports are read from;
+	// empty: there is none. It may be away.
+	ReadURL string
+	DataDir string // SQLite: the folder of the database file
 	// Dial changes how PostgreSQL is reached, given the way of nil: over TCP, a
 	// server that is gone without a word being found out within 5 s.
 	Dial func(pgconn.DialFunc) pgconn.DialFunc
@@ -87,7 +92,11 @@ func connect(ctx context.Context, o Options) (*DB, error) {
 
 // Close closes the connections.
 func (db *DB) Close() error {
-	return errors.Join(view{db.Write, db.Read}.close(), db.pools.close(), db.Lease.Close(), db.unlock())
+	var replica error
+	if db.replica != nil {
+		replica = db.replica.Close()
+	}
+	return errors.Join(view{db.Write, db.Read}.close(), db.pools.close(), db.Lease.Close(), replica, db.unlock())
 }
 
 // Ping reports whether the database answers, as an Unavailable error if not.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,27 +39,62 @@ type dialect struct {
 }
 
 func (db *DB) openPostgres(o Options) error {
-	config, err := pgx.ParseConfig(o.DatabaseURL)
+	config, err := o.postgres("LEDGERHOOK_DATABASE_URL", o.DatabaseURL)
 	if err != nil {
-		return errors.New("LEDGERHOOK_DATABASE_URL is not a PostgreSQL address like postgres://user@host:5432/name")
+		return err
 	}
-	prepares := config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement // unless the address says otherwise
+	db.dialect = dialect{
+		driver:    postgresDriver,
+		place:     servers(config) + "/" + config.Database,
+		ForUpdate: " FOR UPDATE",
+		Clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		prepares:  config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement, // unless the address says otherwise
+	}
 	// What pages read is planned with its values, so that a look-up by id opens
 	// one partition.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	db.openPools(*config)
+	if o.ReadURL == "" {
+		return nil
+	}
+	if config, err = o.postgres("LEDGERHOOK_DATABASE_READ_URL", o.ReadURL); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	db.replica = &replica{Pool: db.openPool(newConnector(*config, db.unlimited), queryReplica, replicaConnections), log: db.Log}
+	return nil
+}
+
+// postgres is how o reaches the server at an address, which a setting holds.
+func (o Options) postgres(setting, address string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, errors.New(setting + " is not a PostgreSQL address like postgres://user@host:5432/name")
+	}
 	config.DialFunc, config.Tracer = o.dialing(), o.Tracer
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	db.dialect = dialect{
-		driver:    postgresDriver,
-		place:     fmt.Sprintf("%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database),
-		ForUpdate: " FOR UPDATE",
-		Clock:     "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
-		prepares:  prepares,
+	return config, nil
+}
+
+// servers are the hosts of an address, of which one is the primary.
+func servers(config *pgx.ConnConfig) string {
+	all := []string{net.JoinHostPort(config.Host, fmt.Sprint(config.Port))}
+	for _, f := range config.Fallbacks {
+		if one := net.JoinHostPort(f.Host, fmt.Sprint(f.Port)); !slices.Contains(all, one) { // with TLS and without
+			all = append(all, one)
+		}
 	}
-	db.openPools(*config)
-	return nil
+	return strings.Join(all, ",")
+}
+
+// openPool opens a group of connections.
+func (db *DB) openPool(c driver.Connector, query string, connections int) Pool {
+	opened := sql.OpenDB(c)
+	opened.SetMaxOpenConns(connections)
+	opened.SetMaxIdleConns(connections)
+	return Pool{DB: opened, driver: postgresDriver, took: db.metrics.query(query)}
 }
 
 // openPools opens every group of connections. They connect when they are first
@@ -69,20 +105,14 @@ func (db *DB) openPools(config pgx.ConnConfig) {
 	if db.prepares {
 		path = newPreparing(config, db.unlimited)
 	}
-	open := func(c driver.Connector, query string, connections int) Pool {
-		opened := sql.OpenDB(c)
-		opened.SetMaxOpenConns(connections)
-		opened.SetMaxIdleConns(connections)
-		return Pool{DB: opened, driver: postgresDriver, took: db.metrics.query(query)}
-	}
 	both := func(query string, connections int) view {
-		p := open(sessions, query, connections)
+		p := db.openPool(sessions, query, connections)
 		return view{p, p}
 	}
-	db.Write, db.Read = open(path, queryBackground, pathConnections), open(sessions, queryBackground, readConnections)
+	db.Write, db.Read = db.openPool(path, queryBackground, pathConnections), db.openPool(sessions, queryBackground, readConnections)
 	db.pools = pools{pages: both(queryPages, pagesConnections), door: both(queryDoor, doorConnections),
 		partners: both(queryPartners, partnersConnections)}
-	db.Lease = open(sessions, queryLease, 1)
+	db.Lease = db.openPool(sessions, queryLease, 1)
 }
 
 func (db *DB) openSQLite(dir string) error {
@@ -341,6 +371,7 @@ const (
 	pagesConnections    = 6
 	doorConnections     = 2
 	partnersConnections = 6
+	replicaConnections  = 6 // to another server, for what pages and lists read
 
 	connectTimeout = 5 * time.Second
 )

@@ -33,6 +33,7 @@ const (
 	queryDoor       = "sign_in"
 	queryPartners   = "partners"
 	queryLease      = "lease"
+	queryReplica    = "replica"
 
 	poolDelivery = "delivery" // of the writers
 )
@@ -43,14 +44,14 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		queries: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_ledger_query_duration_seconds",
 			Help: "How long the database took, by who asked: events, claims or records is a whole transaction of the delivery path " +
 				"(on SQLite writer is all three); background, pages, sign_in, partners and lease are single statements and small transactions, " +
-				"with the wait for a connection.",
+				"with the wait for a connection; replica is what the replica was asked.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, NativeHistogramBucketFactor: 1.1,
 			NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}, []string{"query"}),
 		connections: prometheus.NewDesc("ledgerhook_ledger_pool_connections",
 			"Connections to the database by what they are for: in_use, idle, or unopened, which may still be opened.", []string{"pool", "state"}, nil),
 	}
 	reg.MustRegister(m.queries, m)
-	for _, query := range []string{QueryEvents, QueryClaims, QueryRecords, QueryWriter, queryBackground, queryPages, queryDoor, queryPartners, queryLease} {
+	for _, query := range []string{QueryEvents, QueryClaims, QueryRecords, QueryWriter, queryBackground, queryPages, queryDoor, queryPartners, queryLease, queryReplica} {
 		m.queries.WithLabelValues(query)
 	}
 	return m
@@ -94,6 +95,9 @@ func (m *Metrics) watch(db *DB) {
 	}
 	m.pools = []namedPool{{poolDelivery, db.Write.DB}, {queryBackground, db.Read.DB}, {queryPages, db.pools.pages.read.DB},
 		{queryDoor, db.pools.door.read.DB}, {queryPartners, db.pools.partners.read.DB}}
+	if db.replica != nil {
+		m.pools = append(m.pools, namedPool{queryReplica, db.replica.DB})
+	}
 	if db.Lease.DB != db.Write.DB { // on SQLite they are the same
 		m.pools = append(m.pools, namedPool{queryLease, db.Lease.DB})
 	}

@@ -23,6 +23,9 @@ type Pool struct {
 	// connections of its own.
 	turn chan struct{}
 	took prometheus.Observer // how long each query took; nil: nobody asks
+	// replica is asked first what is only read; nil: there is none, or it is not
+	// for this group.
+	replica *replica
 }
 
 // pools are a process's groups of connections. The delivery path has the
@@ -77,6 +80,11 @@ func (p Pool) ExecContext(ctx context.Context, query string, args ...any) (resul
 // QueryContext implements querier.
 func (p Pool) QueryContext(ctx context.Context, query string, args ...any) (rows, error) {
 	defer Observe(p.took, time.Now())
+	if p.replica != nil {
+		if r, err := p.replica.read(ctx, p, query, args); r != nil || err != nil {
+			return r, err
+		}
+	}
 	r, err := p.DB.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, p.classify(err)
@@ -86,6 +94,9 @@ func (p Pool) QueryContext(ctx context.Context, query string, args ...any) (rows
 
 // QueryRowContext implements querier.
 func (p Pool) QueryRowContext(ctx context.Context, query string, args ...any) Row {
+	if p.replica != nil {
+		return replicaRow{p, ctx, query, args}
+	}
 	defer Observe(p.took, time.Now())
 	return classifiedRow{p.DB.QueryRowContext(ctx, query, args...), p}
 }

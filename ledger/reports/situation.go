@@ -168,7 +168,7 @@ func (l *Reports) readQueue(ctx context.Context, s *Situation) error {
 		return err
 	}
 	const open = "id >= $5 AND id < $6 AND "
-	return l.db.Read.QueryRowContext(ctx, `SELECT
+	return l.db.Read.ByPrimary().QueryRowContext(ctx, `SELECT
 		COALESCE((SELECT queued_at FROM deliveries WHERE `+open+`queued_at > 0 AND state = 'queued' ORDER BY queued_at LIMIT 1), 0),
 		COALESCE((SELECT MIN(wake_at) FROM windows WHERE wake_at IS NOT NULL AND wake_at <= $1), 0),
 		(SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE `+open+`last_class = 'internal' AND last_at >= $2 LIMIT $3) AS internal),

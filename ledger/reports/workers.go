@@ -31,7 +31,7 @@ type Canary struct {
 // in order is not among them; one that broke off is, and is not alive.
 func (l *Reports) Workers(ctx context.Context) (found []WorkerLease, err error) {
 	err = new(database.Statement).Add("SELECT id, host, started_at, "+l.db.Clock+" - seen_at, clock_ahead, canary_at, "+l.db.Clock+" - canary_at, canary_us, canary_error FROM workers ORDER BY started_at, id LIMIT 500").
-		Query(ctx, l.db.Read, func(row database.Row) error {
+		Query(ctx, l.db.Read.ByPrimary(), func(row database.Row) error {
 			var w WorkerLease
 			err := row.Scan(&w.ID, &w.Host, database.Time(&w.StartedAt), database.Duration(&w.Silent), database.Duration(&w.Ahead),
 				database.Time(&w.Canary.At), database.Duration(&w.Canary.Age), database.Duration(&w.Canary.RoundTrip), &w.Canary.Failure)
