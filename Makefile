@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build release test lint fmt faults fairness bench screens bin/faults bin/bench
+.PHONY: build release test lint fmt faults upgrade fairness bench screens bin/faults bin/bench
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -23,6 +23,12 @@ test: ## Every test, with the race detector, beside a PostgreSQL and a Redis of 
 
 faults: bin/faults ## What is lost and doubled when everything fails, in a table.
 	@exec bin/faults
+
+FROM = $(shell git describe --tags --abbrev=0 2>/dev/null || git rev-parse HEAD^)
+
+upgrade: bin/faults ## The previous release and this one side by side through a migration, under load: make upgrade FROM=v1.2.3
+	@dir=$$(mktemp -d) && trap 'git worktree remove --force '$$dir'/from; rm -rf '$$dir EXIT && git worktree add -q --detach $$dir/from $(FROM) && \
+	(cd $$dir/from && CGO_ENABLED=0 go build -o $$dir/ledgerhook ./cmd/ledgerhook) && bin/faults -only upgrade -from $$dir/ledgerhook
 
 fairness: bin/faults ## What partners that never answer do to one that does, and what a long outage costs.
 	@exec bin/faults -fairness

@@ -210,8 +210,10 @@ func TestForeignDatabasesAreRefused(t *testing.T) {
 	})
 	t.Run("newer schema", func(t *testing.T) {
 		database.exec("INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99, true)")
+		database.exec("UPDATE meta SET value = '00099' WHERE key = 'schema/oldest'")
 		refuse(t, database, stage.Served(t, database.url, cache), "schema version 99", "run the newer ledgerhook")
 		database.exec("DELETE FROM ledgerhook_migrations WHERE version_id = 99")
+		database.exec("DELETE FROM meta WHERE key = 'schema/oldest'")
 	})
 	t.Run("older schema", func(t *testing.T) {
 		database.exec("DELETE FROM ledgerhook_migrations WHERE version_id > 0")

@@ -16,6 +16,7 @@ type fault struct {
 	apart       bool // the first gateway serves the API, the second is the worker
 	ownDatabase bool // that it may take away
 	link        bool // a way to Redis that it may cut
+	upgrades    bool // begins with the release that -from names
 	env         map[string]string
 	with        string        // the tests play it at the same time as others of this name, on the same gateways
 	within      time.Duration // it has to be made good; 0: soon
@@ -60,6 +61,7 @@ var all = []fault{
 	{name: "03 kill -9 with many in flight", apart: true, within: afterDeath, env: map[string]string{"LEDGERHOOK_WORKER_CONCURRENCY": "4000"}, play: killWorker},
 	{name: "03 rolling restarts", within: afterDeath, play: rollingRestarts},
 	{name: "03 rolling restarts by request", covered: true, play: stoppedInTurn},
+	{name: "03 upgrade under load", upgrades: true, ownDatabase: true, play: upgrade},
 	{name: "04a killed after the POST", covered: true, alone: true, within: afterDeath, play: killedAfterPost},
 	{name: "04b killed before the queue's ack", apart: true, link: true, play: killedBeforeAck},
 	{name: "05 database away", covered: true, ownDatabase: true, play: databaseAway},

@@ -22,7 +22,7 @@ func main() { stage.Main("faults", run) }
 // options are the command's flags.
 type options struct {
 	rate, events, parked int
-	only                 string
+	only, from           string
 	short, fairness      bool
 	healthy              time.Duration
 }
@@ -39,6 +39,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.rate, "rate", 0, "events a second; 0: 500, or what this machine sustains if that is less")
 	flags.IntVar(&o.events, "events", 5000, "events under load in each fault")
 	flags.StringVar(&o.only, "only", "", "run only the faults whose name contains this; with -fairness, only such nuisances")
+	flags.StringVar(&o.from, "from", "", "the program of the previous release, to upgrade from; empty: upgrade this one to one with a step of the schema more")
 	flags.BoolVar(&o.short, "short", false, "small numbers and no long waits")
 	flags.BoolVar(&o.fairness, "fairness", false, "measure what partners do to each other instead")
 	flags.DurationVar(&o.healthy, "for", time.Minute, "how long each measurement of -fairness lasts")
@@ -71,7 +72,7 @@ func (o options) size() size {
 		s = shortSize
 		s.rate = cmp.Or(o.rate, s.rate)
 	}
-	s.full = !o.short
+	s.full, s.from = !o.short, o.from
 	return s
 }
 

@@ -14,7 +14,8 @@ import (
 // size is how large a fault is made.
 type size struct {
 	events, rate int
-	full         bool // with the waits that the promises are made for
+	full         bool   // with the waits that the promises are made for
+	from         string // the program of the release that an upgrade begins with; empty: this one
 }
 
 var shortSize = size{events: 200, rate: 100}
@@ -106,6 +107,9 @@ func (b bench) scene(t stage.T, f *fault) *scene {
 		g := stage.Served(t, database, s.cache)
 		g.Set(map[string]string{"LEDGERHOOK_DELIVERY_RETRY": quick})
 		g.Set(f.env)
+		if f.upgrades {
+			g.Program = b.size.from
+		}
 		if f.apart {
 			g.Set(map[string]string{"LEDGERHOOK_ROLES": []string{"api", "worker"}[i]})
 		}

@@ -1,10 +1,12 @@
 package stage
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +28,7 @@ type served struct {
 	Env     map[string]string
 	output  *Output // of all its lives
 	Process *Process
+	Program string // that its next life runs; empty: the one that was built for all
 
 	mu      sync.Mutex
 	Secrets []string // that no output may show
@@ -93,7 +96,7 @@ func (g *Gateway) Set(env map[string]string) { maps.Copy(g.Env, env) }
 func (g *Gateway) Start() {
 	g.tb.Helper()
 	skip := len(g.output.All())
-	g.Process = Launch(g.tb, Ledgerhook(g.Dir, g.Env, g.output, g.output, "serve"))
+	g.Process = Launch(g.tb, g.command(g.output, "serve"))
 	var running Line
 	Eventually(g.tb, time.Minute, "the gateway runs", func() (ok bool) {
 		running, ok = g.output.Find(skip, `"ledgerhook is running"`)
@@ -118,6 +121,22 @@ func (g *Gateway) Start() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.api, g.Public, g.token = said.Internal, said.Public, token
+}
+
+// command is a command line of the gateway's program, with its settings.
+func (g *Gateway) command(output *Output, args ...string) *exec.Cmd {
+	return programOf(cmp.Or(g.Program, binary), g.Dir, g.Env, output, output, args...)
+}
+
+// Run runs a command of the gateway's program, with its settings, to its end,
+// and returns what it printed. It has to succeed.
+func (g *Gateway) Run(limit time.Duration, args ...string) string {
+	g.tb.Helper()
+	output := &Output{}
+	if code := Launch(g.tb, g.command(output, args...)).Wait(limit); code != 0 {
+		g.tb.Fatalf("%s: exit code %d: %s", strings.Join(args, " "), code, output)
+	}
+	return output.String()
 }
 
 // Kill ends the gateway as kill -9 does.

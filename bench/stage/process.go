@@ -141,7 +141,12 @@ func (p *Process) PeakMemory() int64 {
 // Ledgerhook is a command line of the program with nothing but env around it.
 // Data go to stdout, messages to stderr.
 func Ledgerhook(dir string, env map[string]string, stdout, stderr *Output, args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	return programOf(binary, dir, env, stdout, stderr, args...)
+}
+
+// programOf is Ledgerhook of another build.
+func programOf(path, dir string, env map[string]string, stdout, stderr *Output, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout, stderr
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
 	for name, value := range env {

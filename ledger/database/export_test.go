@@ -23,3 +23,6 @@ func MigrateDown(ctx context.Context, o Options, version int64) error {
 		return err
 	})
 }
+
+// Oldest is the newest step that did more than add.
+const Oldest = oldest

@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -22,6 +24,15 @@ var migrations embed.FS
 // migrationsTable remembers which migrations a database has had.
 const migrationsTable = "ledgerhook_migrations"
 
+// oldest is the oldest schema that programs have to know to live with the
+// newest one: the newest step that did more than add. A test reads every later
+// step. A step that cannot help it raises this to its own number; docs/operations.md
+// says how that is upgraded, and the changelog has to name it.
+const oldest = 29
+
+// oldestKey is where a database says what oldest was for who migrated it.
+const oldestKey = "schema/oldest"
+
 // Migration is one step of the schema.
 type Migration struct {
 	Version   int64
@@ -30,15 +41,21 @@ type Migration struct {
 }
 
 // Migrate brings the database up to this program's schema, does what is then
-// left to do, and returns how many steps that took. It refuses a database that
-// holds something else or that a newer program has migrated, and writes nothing
-// then.
+// left to do, and returns how many steps that took: none if a newer program has
+// migrated it to a schema that this one can live with. It refuses a database that
+// holds something else or that a newer program has migrated further, and writes
+// nothing then.
 func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int, err error) {
 	err = withProvider(ctx, o, func(db *DB, p *goose.Provider) error {
 		if err := db.checkOurs(ctx); err != nil {
 			return err
 		}
-		if err := db.checkNotNewer(ctx, p); err != nil {
+		newer, err := db.checkNotTooNew(ctx, p)
+		if err != nil || newer {
+			return err
+		}
+		// Before the steps: from here on no program starts that cannot live with them.
+		if err := db.raiseOldest(ctx); err != nil {
 			return err
 		}
 		results, err := p.Up(ctx)
@@ -46,6 +63,9 @@ func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int,
 			return fmt.Errorf("migrate %s: %w", db.place, err)
 		}
 		applied = len(results)
+		if err := db.raiseOldest(ctx); err != nil { // the first step made the place for it
+			return err
+		}
 		if err := then(db); err != nil {
 			return err
 		}
@@ -157,7 +177,8 @@ func (db *DB) provider(ctx context.Context) (*goose.Provider, error) {
 	return goose.NewProvider(name, db.Write.DB, dir, options...)
 }
 
-// checkSchema returns a one-line error unless the schema is exactly this program's.
+// checkSchema returns a one-line error unless the schema is this program's, or a
+// newer one that it can live with.
 func (db *DB) checkSchema(ctx context.Context) error {
 	p, err := db.provider(ctx)
 	if err != nil {
@@ -166,15 +187,21 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	if err := db.checkOurs(ctx); err != nil {
 		return err
 	}
-	if err := db.checkNotNewer(ctx, p); err != nil {
+	if _, err := db.checkNotTooNew(ctx, p); err != nil {
 		return err
 	}
 	have, err := db.migrated(ctx)
 	if err != nil {
 		return err
 	}
-	if want := len(p.ListSources()); len(have) < want {
-		return fmt.Errorf("the database has %d of %d schema steps: run \"ledgerhook migrate\"", len(have), want)
+	known := 0
+	for _, step := range p.ListSources() {
+		if !have[step.Version].IsZero() {
+			known++
+		}
+	}
+	if want := len(p.ListSources()); known < want {
+		return fmt.Errorf("the database has %d of %d schema steps: run \"ledgerhook migrate\"", known, want)
 	}
 	return nil
 }
@@ -199,17 +226,59 @@ func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	return blank, err
 }
 
-func (db *DB) checkNotNewer(ctx context.Context, p *goose.Provider) error {
+// checkNotTooNew reports whether a newer program has migrated the database, and
+// refuses it if this one cannot live with that.
+func (db *DB) checkNotTooNew(ctx context.Context, p *goose.Provider) (newer bool, err error) {
 	have, err := db.migrated(ctx)
-	if err != nil {
-		return err
+	if err != nil || len(have) == 0 {
+		return false, err
 	}
 	sources := p.ListSources()
-	newest := sources[len(sources)-1].Version
-	for version := range have {
-		if version > newest {
-			return fmt.Errorf("the database has schema version %d and this program knows %d: run the newer ledgerhook that migrated it", version, newest)
-		}
+	mine, newest := sources[len(sources)-1].Version, slices.Max(slices.Collect(maps.Keys(have)))
+	if newest <= mine {
+		return false, nil
+	}
+	needed, err := db.oldest(ctx)
+	if err != nil {
+		return true, err
+	}
+	if needed == 0 { // a program that did not know yet how to say so
+		needed = newest
+	}
+	if mine < needed {
+		return true, fmt.Errorf("the database has schema version %d and needs a program that knows %d, and this one knows %d: run the newer ledgerhook that migrated it", newest, needed, mine)
+	}
+	return true, nil
+}
+
+// oldest is the oldest schema that a program has to know for this database; 0:
+// it does not say.
+func (db *DB) oldest(ctx context.Context) (version int64, err error) {
+	var text []byte
+	err = db.Read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = $1", oldestKey).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err == nil {
+		version, err = strconv.ParseInt(string(text), 10, 64)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read which programs the schema needs: %w", err)
+	}
+	return version, nil
+}
+
+// raiseOldest says in the database which programs can live with it, once there
+// is a place for that. It never takes back what a newer program said.
+func (db *DB) raiseOldest(ctx context.Context) error {
+	tables, err := db.Tables(ctx)
+	if err != nil || !tables["meta"] {
+		return err
+	}
+	_, err = db.Write.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE meta.value < excluded.value",
+		oldestKey, fmt.Appendf(nil, "%05d", oldest)) // as long as each other, so that bytes compare as numbers
+	if err != nil {
+		return fmt.Errorf("say which programs the schema needs: %w", err)
 	}
 	return nil
 }

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
@@ -206,9 +210,11 @@ func TestAForeignDatabaseIsRefusedAndLeftAlone(t *testing.T) {
 	}
 }
 
-func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
+// It says so itself: what it did more than add, this program cannot live with.
+func TestASchemaThatNeedsANewerProgramIsRefused(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
 		change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, $1)", true)
+		change(t, b, "UPDATE meta SET value = $1 WHERE key = 'schema/oldest'", []byte("99999"))
 		closed(t, b, func() {
 			steps, err := database.Migrations(t.Context(), b.At)
 			if newest := steps[len(steps)-1]; err != nil || newest.Version != 99999 || newest.Name != "" || newest.AppliedAt.IsZero() {
@@ -223,6 +229,131 @@ func TestASchemaOfANewerProgramIsRefused(t *testing.T) {
 			change(t, b, "DELETE FROM ledgerhook_migrations WHERE version_id = 99999")
 		})
 	})
+}
+
+// While an upgrade goes on, processes of the old version live with the schema of
+// the new one, and one that is restarted starts.
+func TestASchemaThatANewerProgramHasOnlyAddedToIsLivedWith(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		change(t, b, "ALTER TABLE events ADD COLUMN of_tomorrow TEXT NOT NULL DEFAULT ''")
+		change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, $1)", true)
+		b.Partner(t, "acme")
+		closed(t, b, func() {
+			if n, err := ledger.Migrate(t.Context(), b.At); err != nil || n != 0 {
+				t.Errorf("%d steps, %v", n, err)
+			}
+		})
+		b.Endpoint(t, "acme", 4)
+		made, err := b.Append(t.Context(), ledgertest.NewEvent("acme", "tp_1", "Pending"))
+		if err != nil || len(made.DeliveryIDs) != 1 {
+			t.Errorf("%+v, %v", made, err)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM ledgerhook_migrations WHERE version_id = 99999"); n != 1 {
+			t.Error("the newer program's step is forgotten")
+		}
+		change(t, b, "DELETE FROM ledgerhook_migrations WHERE version_id = 99998 OR version_id = (SELECT MIN(version_id) FROM ledgerhook_migrations WHERE version_id > 0)")
+		closed(t, b, func() {
+			if _, err := ledgertest.Open(t.Context(), b.At, b.Options); err == nil || !strings.Contains(err.Error(), `run "ledgerhook migrate"`) {
+				t.Errorf("a schema that lacks a step of this program's is opened: %v", err)
+			}
+			change(t, b, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (1, $1)", true)
+		})
+	})
+}
+
+// An older program that migrates at the same time must not open the door again.
+func TestAnOlderProgramNeverLowersWhatTheSchemaNeeds(t *testing.T) {
+	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
+		change(t, b, "UPDATE meta SET value = $1 WHERE key = 'schema/oldest'", []byte("00099"))
+		closed(t, b, func() {
+			if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
+				t.Error(err)
+			}
+		})
+		if n := b.Count(t, "SELECT COUNT(*) FROM meta WHERE key = 'schema/oldest' AND value = $1", []byte("00099")); n != 1 {
+			t.Error("it is lowered")
+		}
+	})
+}
+
+// additive are the statements of steps that programs before them can live with.
+// A column is there for all of a table's rows and writers, so that it has a
+// default; a unique index could refuse what an old program writes.
+var additive = []*regexp.Regexp{
+	regexp.MustCompile(`^CREATE TABLE \w+ \(`),
+	regexp.MustCompile(`^CREATE INDEX \w+ ON `),
+	regexp.MustCompile(`^ALTER TABLE \w+ ADD COLUMN \w+ \w+( COLLATE "C")?( NOT NULL DEFAULT [^,]+)?$`),
+}
+
+// added are the statements of a step that no pattern of additive allows.
+func added(step string) (refused []string) {
+	up, _, _ := strings.Cut(step, "-- +goose Down")
+	up = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(up, "")
+	for _, statement := range strings.Split(up, ";") {
+		statement = strings.Join(strings.Fields(statement), " ")
+		if statement != "" && !slices.ContainsFunc(additive, func(r *regexp.Regexp) bool { return r.MatchString(statement) }) {
+			refused = append(refused, statement)
+		}
+	}
+	return refused
+}
+
+func TestEveryStepSinceTheOldestOnlyAdds(t *testing.T) {
+	t.Parallel()
+	looked := 0
+	for _, driver := range ledgertest.Drivers {
+		files, err := filepath.Glob(filepath.Join("migrations", driver, "*.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			version, err := goose.NumericComponent(filepath.Base(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if version <= database.Oldest {
+				continue
+			}
+			looked++
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, statement := range added(string(text)) {
+				t.Errorf("%s: programs that do not know it cannot live with %q: add only, or raise oldest", file, statement)
+			}
+		}
+	}
+	if looked == 0 {
+		t.Error("no step was looked at")
+	}
+}
+
+func TestAStepThatDoesMoreThanAddIsFound(t *testing.T) {
+	t.Parallel()
+	for statement, adds := range map[string]bool{
+		"CREATE TABLE a (id TEXT PRIMARY KEY, b TEXT NOT NULL UNIQUE)":      true,
+		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL DEFAULT ''":               true,
+		"ALTER TABLE a ADD COLUMN b BIGINT":                                 true,
+		"ALTER TABLE a ADD COLUMN b TEXT COLLATE \"C\" NOT NULL DEFAULT ''": true,
+		"CREATE INDEX a_b ON a (b) WHERE b <> ''":                           true,
+		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL":                          false,
+		"ALTER TABLE a ADD COLUMN b TEXT UNIQUE":                            false,
+		"ALTER TABLE a ADD COLUMN b TEXT, DROP COLUMN c":                    false,
+		"ALTER TABLE a DROP COLUMN b":                                       false,
+		"ALTER TABLE a RENAME COLUMN b TO c":                                false,
+		"ALTER TABLE a ALTER COLUMN b SET NOT NULL":                         false,
+		"ALTER TABLE a ADD CONSTRAINT c CHECK (b > 0)":                      false,
+		"CREATE UNIQUE INDEX a_b ON a (b)":                                  false,
+		"DROP INDEX a_b":                                                    false,
+		"DROP TABLE a":                                                      false,
+		"UPDATE a SET b = 1":                                                false,
+		"DELETE FROM a":                                                     false,
+	} {
+		if got := added("-- +goose Up\n-- Why.\n" + statement + ";\n-- +goose Down\nDROP TABLE a;"); (len(got) == 0) != adds {
+			t.Errorf("%s: refused %q", statement, got)
+		}
+	}
 }
 
 func TestADataDirectoryHasOneProcessAtATime(t *testing.T) {
