@@ -65,12 +65,13 @@ func NewTokens(store TokenStore, log *slog.Logger) *Tokens {
 // find returns the token with a value, if it is active. An error says that
 // nobody can tell now.
 func (t *Tokens) find(ctx context.Context, value string) (found partners.InternalToken, ok bool, err error) {
+	hash := partners.HashInternalToken(value)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.read(ctx, tokensKnown)
-	if found, ok = t.among(value); !ok {
+	if found, ok = t.among(hash); !ok {
 		t.read(ctx, tokensRest)
-		found, ok = t.among(value)
+		found, ok = t.among(hash)
 	}
 	if now := time.Now(); ok && now.Sub(found.LastUsedAt) >= tokenUseStep {
 		t.used[found.ID] = now
@@ -98,10 +99,10 @@ func (t *Tokens) read(ctx context.Context, age time.Duration) {
 
 // among compares with every token, so that the time says nothing of which one
 // it was.
-func (t *Tokens) among(value string) (found partners.InternalToken, ok bool) {
+func (t *Tokens) among(hash []byte) (found partners.InternalToken, ok bool) {
 	now := time.Now()
 	for _, each := range t.active {
-		if each.Is(value) && each.State(now) == "active" {
+		if each.Is(hash) && each.State(now) == "active" {
 			found, ok = each, true
 		}
 	}

@@ -87,10 +87,12 @@ func checkTokenName(name string) error {
 	return nil
 }
 
-// Is reports whether value is the token's, in the same time for every value.
-func (t InternalToken) Is(value string) bool {
-	return subtle.ConstantTimeCompare(hashToken(value), t.Hash) == 1
-}
+// HashInternalToken is the hash of a token that came back.
+func HashInternalToken(value string) []byte { return hashToken(value) }
+
+// Is reports whether hash is that of the token's value, in the same time for
+// every hash.
+func (t InternalToken) Is(hash []byte) bool { return subtle.ConstantTimeCompare(hash, t.Hash) == 1 }
 
 // State is "active", "expired" or "revoked" at now.
 func (t InternalToken) State(now time.Time) string {
