@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/locale"
@@ -38,7 +37,6 @@ type deliveryView struct {
 	CanRetry  bool
 	CanCancel bool
 	ErasedBy  string // who erased the content of the event; empty: nobody
-	AsOf      time.Time
 }
 
 // seenEvent is the event of a delivery, empty if it is past its retention, and
@@ -74,7 +72,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if err != nil {
 		return err
 	}
-	v := deliveryView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Waiting: waitingOf(q.T, d, q.Now), AsOf: q.Now}
+	v := deliveryView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Waiting: waitingOf(q.T, d, q.Now)}
 	v.Done = map[string]string{
 		"retry": retriedWords(q.T, d, q.Now), "again": q.T("This is the new delivery of the same event."),
 		"cancel": q.T("It is cancelled. Nothing more is sent."),

@@ -35,7 +35,6 @@ type signedView struct {
 	Headers   []Header
 	KeyID     string
 	Signature string // the header webhook-signature
-	AsOf      shell.Fact[struct{}]
 }
 
 // exactText is a text that somebody compares byte for byte.
@@ -64,7 +63,6 @@ func (s Pages) signedPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		return err
 	}
 	v := signedView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Ended: d.State.Final()}
-	v.AsOf = shell.Fact[struct{}]{At: q.Now, Known: true, Fresh: true}
 	v.Done = map[string]string{
 		"created": q.T("The endpoint is saved, and a test event was sent to it."), "saved": q.T("The changes are saved, and a test event was sent."),
 		"test": q.T("The test event is sent."), "again": q.T(DoneBefore),

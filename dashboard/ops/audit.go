@@ -27,7 +27,6 @@ type auditView struct {
 	More    string // the query of the next page; empty: there is none
 	Export  string // the query of the export
 	Chain   chainView
-	AsOf    time.Time
 }
 
 // auditFilter is what the form of the page holds, as it was typed.
@@ -73,7 +72,7 @@ func (s pages) auditPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if err != nil {
 		return err
 	}
-	v := auditView{Filter: typed, Export: typed.query(""), AsOf: q.Now, Chain: s.chain.look(r.Context(), s.Trail.VerifyAudit)}
+	v := auditView{Filter: typed, Export: typed.query(""), Chain: s.chain.look(r.Context(), s.Trail.VerifyAudit)}
 	var next string
 	if v.Entries, next, err = s.Trail.AuditEntries(r.Context(), f); err != nil {
 		return err

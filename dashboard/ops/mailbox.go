@@ -2,7 +2,6 @@ package ops
 
 import (
 	"net/http"
-	"time"
 
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/partners"
@@ -13,7 +12,6 @@ import (
 type mailboxView struct {
 	Letters []partners.OpenLetter
 	Pager   shell.Pager
-	AsOf    time.Time
 }
 
 const mailboxPageSize = 50
@@ -31,5 +29,5 @@ func (s pages) mailboxPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	if err := s.Record(r.Context(), by); err != nil {
 		return err
 	}
-	return q.Render(w, r, "mailbox", mailboxView{Letters: found, Pager: shell.PagerOf(r.URL, next), AsOf: q.Now})
+	return q.Render(w, r, "mailbox", mailboxView{Letters: found, Pager: shell.PagerOf(r.URL, next)})
 }

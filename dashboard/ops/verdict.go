@@ -57,7 +57,6 @@ type verdict struct {
 	Href     string // where to look; empty: nowhere
 	Link     string // what Href leads to
 	Checks   []check
-	At       time.Time
 }
 
 // finding is what one rule made of the evidence.
@@ -98,7 +97,7 @@ var rules = []func(evidence) check{
 // judge weighs the evidence. "All is well" needs every rule to have found
 // nothing and every fact to be known.
 func judge(e evidence) verdict {
-	v := verdict{Side: sideNobody, At: e.Now}
+	v := verdict{Side: sideNobody}
 	var dark []string
 	for _, rule := range rules {
 		c := rule(e)
@@ -107,7 +106,7 @@ func judge(e evidence) verdict {
 		case c.Found == hit && v.Sentence == "":
 			checks := v.Checks
 			v = *c.If
-			v.Checks, v.At = checks, e.Now
+			v.Checks = checks
 		case c.Found == unknown:
 			dark = append(dark, strings.ToLower(c.Name))
 		}

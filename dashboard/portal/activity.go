@@ -3,7 +3,6 @@ package portal
 import (
 	"net/http"
 	"net/url"
-	"time"
 
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/shell"
@@ -14,7 +13,6 @@ import (
 type activityView struct {
 	Entries []deliveries.ActivityRow
 	More    string
-	AsOf    time.Time
 }
 
 // activityPage shows a partner its own entries. Who of the company acted, and
@@ -28,7 +26,7 @@ func (s pages) activityPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if err != nil {
 		return err
 	}
-	v := activityView{AsOf: q.Now, Entries: deliveries.ActivityRows(q, found)}
+	v := activityView{Entries: deliveries.ActivityRows(q, found)}
 	if next != "" {
 		v.More = url.Values{"after": {next}}.Encode()
 	}

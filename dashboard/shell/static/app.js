@@ -76,7 +76,7 @@
       if (answer.ok && !answer.redirected) {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
         times(fresh); showCopies(fresh);
-        all("[data-live][id]").forEach(part => {
+        all("[data-live][id], #asof").forEach(part => {
           const next = fresh.getElementById(part.id);
           if (next) update(part, next);
         });
