@@ -1,6 +1,6 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build release test lint fmt faults upgrade fairness bench screens bin/faults bin/bench
+.PHONY: build release test lint fmt faults upgrade fairness scale bench screens bin/faults bin/scale bin/bench
 
 build: ## One static binary in bin/.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
@@ -32,6 +32,12 @@ upgrade: bin/faults ## The previous release and this one side by side through a 
 
 fairness: bin/faults ## What partners that never answer do to one that does, and what a long outage costs.
 	@exec bin/faults -fairness
+
+scale: bin/scale ## What is lost and doubled when a large installation loses a part of its stores, in a table.
+	@exec bin/scale
+
+bin/scale:
+	go build -o $@ ./bench/scale
 
 bin/faults: # not "go run", which passes no signal on
 	go build -o $@ ./bench/faults

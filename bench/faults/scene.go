@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
 	"ledgerhook/app/receiver"
 	"ledgerhook/bench/stage"
-	"ledgerhook/webhook"
 )
 
 // size is how large a fault is made.
@@ -70,9 +68,6 @@ type scene struct {
 	asked   int       // requests for events that had been taken, which had to come
 }
 
-// quick are waits before attempts that let a run see many.
-const quick = "0s,1s,1s,1s,1s,1s,1s,2s,4s,8s,8s,8s,8s,8s"
-
 // inject makes a scene, has the fault play on it and counts.
 func (b bench) inject(t stage.T, f fault) count {
 	s := b.scene(t, &f)
@@ -105,7 +100,7 @@ func (b bench) scene(t stage.T, f *fault) *scene {
 	s.cache = stage.StartRedis(t)
 	for i := range s.gateways {
 		g := stage.Served(t, database, s.cache)
-		g.Set(map[string]string{"LEDGERHOOK_DELIVERY_RETRY": quick})
+		g.Set(map[string]string{"LEDGERHOOK_DELIVERY_RETRY": stage.Quick})
 		g.Set(f.env)
 		if f.upgrades {
 			g.Program = b.size.from
@@ -281,7 +276,7 @@ func (s *scene) cutOff() (n int) {
 			continue
 		}
 		for _, p := range s.partners {
-			n += g.Logged("attempt", map[string]any{"partner": p.Code, "outcome": string(webhook.OutcomeUnknown)})
+			n += g.CutOff(p.Code)
 		}
 	}
 	return n
@@ -291,17 +286,8 @@ func (s *scene) cutOff() (n int) {
 // what was in flight more exactly than a look shortly before.
 func (s *scene) putBack() (n int) {
 	for _, g := range s.gateways {
-		if g == nil {
-			continue
-		}
-		for _, text := range g.Lines("deliveries were recovered") {
-			var line struct {
-				Reason     string
-				Deliveries int
-			}
-			if json.Unmarshal([]byte(text), &line) == nil && line.Reason == "worker_dead" {
-				n += line.Deliveries
-			}
+		if g != nil {
+			n += g.PutBack()
 		}
 	}
 	return n

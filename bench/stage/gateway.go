@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"ledgerhook/webhook"
 )
 
 // Gateway is a "ledgerhook serve" that may live several times, as one test
@@ -43,6 +45,9 @@ var (
 	TestPassword  = "password-of-the-first-operator"
 	TestMasterKey = base64.StdEncoding.EncodeToString([]byte("master-key-of-the-test-32-bytes!"))
 )
+
+// Quick are waits before attempts that let a run see many.
+const Quick = "0s,1s,1s,1s,1s,1s,1s,2s,4s,8s,8s,8s,8s,8s"
 
 // base are the settings of every gateway under test.
 func base() map[string]string {
@@ -189,6 +194,26 @@ func (g *Gateway) Logged(message string, members map[string]any) (n int) {
 		}
 		if same {
 			n++
+		}
+	}
+	return n
+}
+
+// CutOff is how many attempts for a partner the gateway says that its own stop
+// cut off.
+func (g *Gateway) CutOff(partner string) int {
+	return g.Logged("attempt", map[string]any{"partner": partner, "outcome": string(webhook.OutcomeUnknown)})
+}
+
+// PutBack is of how many attempts the gateway says that their worker died.
+func (g *Gateway) PutBack() (n int) {
+	for _, text := range g.Lines("deliveries were recovered") {
+		var line struct {
+			Reason     string
+			Deliveries int
+		}
+		if json.Unmarshal([]byte(text), &line) == nil && line.Reason == "worker_dead" {
+			n += line.Deliveries
 		}
 	}
 	return n

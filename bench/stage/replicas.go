@@ -151,8 +151,13 @@ func StartStandby(tb T, primary *Store, settings ...string) *Store {
 	standby := d.start(tb, "ready to accept read-only connections", settings)
 	primary.must("ALTER SYSTEM SET synchronous_standby_names = '*'")
 	primary.must("SELECT pg_reload_conf()")
+	defer func() {
+		if tb.Failed() {
+			tb.Logf("the primary says\n%s\nand its replica\n%s", primary.Output, standby.Output)
+		}
+	}()
 	Eventually(tb, time.Minute, "the primary waits for its replica", func() bool {
-		return primary.must("SELECT sync_state FROM pg_stat_replication") == "sync"
+		return primary.must("SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'") == "t"
 	})
 	return standby
 }
