@@ -336,7 +336,7 @@ func (a *App) internalAPI() http.Handler {
 		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Erasures: a.ledger, Orders: a.ledger, Rates: a.prices, PartnerUpdates: a.ledger,
 		Partners: a.accounts, Secrets: a.accounts, Accepted: lists, Sent: lists, OrderLists: lists, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
-		Token:   a.token, Tokens: a.tokens, Key: a.keys.active, Box: a.box, Composer: a.composer,
+		Token:   a.token, Tokens: a.tokens, Key: a.keys.current, Keys: signingKeys{a.keys, a.accounts}, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
 		Limiter: a.limiter, Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
 	}).Handler()

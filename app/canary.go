@@ -80,7 +80,12 @@ func (a *App) startCanary(workerID string) error {
 // receive verifies one request with a receiver of its own, which so remembers
 // no earlier ones.
 func (c *canary) receive(w http.ResponseWriter, r *http.Request) {
-	receiver.New(receiver.Options{PublicKey: c.keys.public()[0], Secrets: []string{c.secret}, Observe: func(got receiver.Received) {
+	key, err := c.keys.Key(r.Context(), r.Header.Get("Ledgerhook-Key-Id"))
+	if err != nil {
+		http.Error(w, "the key cannot be read", http.StatusInternalServerError)
+		return
+	}
+	receiver.New(receiver.Options{PublicKey: key.Public(), Secrets: []string{c.secret}, Observe: func(got receiver.Received) {
 		select {
 		case c.arrived <- got:
 		default: // nobody waits for it any more
@@ -115,7 +120,7 @@ func (c *canary) round(ctx context.Context) error {
 	job := delivery.Job{
 		Delivery: webhook.Delivery{Attempts: 1}, Secrets: []delivery.SealedSecret{sealed},
 		Event: webhook.Event{ID: webhook.NewID(webhook.EventPrefix), Type: webhook.TopupCard, Data: []byte(`{"id":"canary","status":"Completed"}`),
-			KeyID: c.keys.activeID(), Signatures: []string{webhook.SignatureRSA, webhook.SignatureStandard}},
+			KeyID: c.keys.current().ID(), Signatures: []string{webhook.SignatureRSA, webhook.SignatureStandard}},
 	}
 	header, body, err := c.composer.Compose(ctx, job, now)
 	if err != nil {

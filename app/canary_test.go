@@ -18,6 +18,7 @@ import (
 	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/sender"
+	"ledgerhook/partners"
 	"ledgerhook/signer"
 )
 
@@ -32,7 +33,7 @@ func newTestCanary(t *testing.T) (*canary, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := &keyring{active: key, keys: map[string]*signer.Key{key.ID(): key}}
+	keys := oneKey(key.ID(), key)
 	c := &canary{
 		secret: signer.NewWebhookSecret(), keys: keys, box: box, arrived: make(chan receiver.Received, 1),
 		composer: delivery.NewComposer(keys, box, delivery.NewMetrics(prometheus.NewRegistry())),
@@ -44,6 +45,11 @@ func newTestCanary(t *testing.T) (*canary, *httptest.Server) {
 	t.Cleanup(server.Close)
 	c.url = server.URL
 	return c, server
+}
+
+// oneKey is a ring with key under the name id.
+func oneKey(id string, key *signer.Key) *keyring {
+	return &keyring{opened: map[string]*signer.Key{id: key}, stored: []partners.SigningKey{{ID: id}}}
 }
 
 // gauge is the value of g.
@@ -79,7 +85,7 @@ func TestTheCanarySaysWhatFails(t *testing.T) {
 		{"nobody answers", "it was not delivered", func(_ *canary, s *httptest.Server) { s.Close() }},
 		{"a key that is not ours", "does not verify", func(c *canary, s *httptest.Server) {
 			other := *c
-			other.keys = &keyring{active: otherKey, keys: map[string]*signer.Key{otherKey.ID(): otherKey}}
+			other.keys = oneKey(c.keys.current().ID(), otherKey)
 			s.Config.Handler = http.HandlerFunc(other.receive)
 		}},
 		{"somebody else answers", "not our receiver", func(_ *canary, s *httptest.Server) {

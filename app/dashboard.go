@@ -31,7 +31,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 	}
 	pages, err := dashboard.New(dashboard.Options{
 		Database: a.db.ForPages(), Ledger: a.ledger.ForPages(), Accounts: accounts.New(a.db.ForPages()), Trail: audit.New(a.db.ForPages()), Reports: reports.New(a.db.ForPages().ForReports()), Prices: prices.New(a.db.ForPages()), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
-		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.public()[0],
+		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.currentPublic,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Settings: settings, Health: a.health, Limiter: a.limiter, Slots: a.slots, SendMail: sendMail, SignIn: signIn(a.config, a.internal.Addr()),
 		Composer: a.composer, Retry: webhook.RetryPolicy{Waits: a.config.Retry}, Timeout: a.config.Timeout, Retention: a.config.Retention,

@@ -19,7 +19,6 @@ import (
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners/mail"
-	"ledgerhook/signer"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
@@ -127,11 +126,11 @@ func (d *diagnosis) keys(ctx context.Context, db *database.DB) {
 		d.add("keys", err, "none yet: the first \"ledgerhook serve\" makes them")
 		return
 	}
-	ring := &keyring{db: db, box: key.box, keys: map[string]*signer.Key{}}
+	ring := newKeyring(db, key.box, d.cfg.Retention)
 	err = ring.load(ctx)
 	detail := "the master key fits; no signing key yet, the first \"ledgerhook serve\" makes it"
-	if ring.active != nil {
-		detail = "the master key fits; notifications are signed with " + ring.active.ID()
+	if active := ring.current(); active != nil {
+		detail = "the master key fits; notifications are signed with " + active.ID()
 	}
 	d.add("keys", err, detail)
 }

@@ -20,7 +20,7 @@ const mailTime = 5 * time.Second
 
 // mountPartnerAPI mounts what partners call and fetch.
 func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
-	(&ingest.Public{Keys: a.keys.public(), Metrics: a.webMetrics, Log: a.log}).Register(mux)
+	(&ingest.Public{Keys: a.keys.published, Metrics: a.webMetrics, Log: a.log}).Register(mux)
 	mountDocs(mux)
 	postman, err := mail.Open(a.config.SMTPURL, partners.NewMailbox(a.accounts, a.box), a.log, a.mailed)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 		Partners: people, Secrets: people, Orders: ours, Prices: prices.New(a.db.ForPartners()),
 		Tokens: partners.NewTokens(people, a.box, a.log),
 		Codes:  partners.NewCodes(people, a.box.Derive(partners.PepperLabel), postman),
-		Banks:  banks, Key: a.keys.active, Box: a.box, Limiter: a.limiter, Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
+		Banks:  banks, Key: a.keys.current, Box: a.box, Limiter: a.limiter, Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
 		Metrics: a.partnerMetrics, Web: a.webMetrics, Log: a.log,
 	}).Register(mux)
 	return nil

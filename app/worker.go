@@ -148,7 +148,7 @@ func (a *App) every(ctx context.Context, interval time.Duration, what string, do
 
 // expireOrders fails the orders that were not paid in time.
 func (a *App) expireOrders(ctx context.Context) error {
-	n, err := a.ledger.ExpireOrders(ctx, a.keys.activeID())
+	n, err := a.ledger.ExpireOrders(ctx, a.keys.current().ID())
 	if n > 0 {
 		a.log.Info("unpaid orders have expired", "orders", n)
 	}

@@ -42,7 +42,7 @@ func onboarded(t *testing.T, b *ledgertest.Bench, code string) (s *stage, secret
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Key = key.Public()
+	s.Key = key.Public
 	s.Composer = delivery.NewComposer(oneKey{key}, s.Box, nil)
 	account, err := partners.NewAccount(s.Box, code, "", string(key.PublicPEM()), time.Now())
 	if err == nil {
@@ -135,7 +135,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 			t.Fatalf("%d %s %s", resp.StatusCode, place, body)
 		}
 		sent := <-came
-		if err := signer.VerifyNotification(s.Key, sent.body); err != nil {
+		if err := signer.VerifyNotification(s.Key(), sent.body); err != nil {
 			t.Error(err)
 		}
 		if err := signer.VerifyStandard([]string{secret}, sent.header, sent.body, time.Now()); err != nil {
@@ -150,7 +150,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 		standard := sent.header.Get("webhook-id") + "." + sent.header.Get("webhook-timestamp") + "." + string(sent.body)
 		sum := sha256.Sum256(sent.body)
 		for _, want := range []string{"a test event was sent to it", "answered 200", ">" + described.Example + "</pre>", ">" + string(sent.body) + "</pre>", ">" + standard + "</pre>",
-			sent.header.Get("webhook-signature"), hex.EncodeToString(sum[:]), "***", signer.KeyID(s.Key)} {
+			sent.header.Get("webhook-signature"), hex.EncodeToString(sum[:]), "***", signer.KeyID(s.Key())} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page lacks %q", want)
 			}
@@ -175,7 +175,7 @@ func TestAPartnerAddsAnEndpointAndComparesByteForByteWhatWasSigned(t *testing.T)
 		if resp, _ := ask(t, c, "POST", base+"/portal/endpoints/"+e.ID+"/test", test); resp.StatusCode != 303 || !strings.HasSuffix(resp.Header.Get("Location"), "?done=test") {
 			t.Errorf("%d", resp.StatusCode)
 		}
-		if err := signer.VerifyNotification(s.Key, (<-came).body); err != nil {
+		if err := signer.VerifyNotification(s.Key(), (<-came).body); err != nil {
 			t.Error(err)
 		}
 		ask(t, c, "POST", base+"/portal/endpoints/"+e.ID+"/test", test)

@@ -56,7 +56,7 @@ func newSigningHouse(t *testing.T, b *ledgertest.Bench) *signingHouse {
 	h := &signingHouse{}
 	h.house = newHouse(t, b, func(o *dashboard.Options) {
 		h.composer = delivery.NewComposer(onlyKey{}, o.Box, nil)
-		o.Key, o.Composer, o.Timeout = gatewayKey().Public(), h.composer, 15*time.Second
+		o.Key, o.Composer, o.Timeout = gatewayKey().Public, h.composer, 15*time.Second
 		o.Retry = webhook.RetryPolicy{Waits: []time.Duration{0, 5 * time.Second, time.Hour}}
 	})
 	for _, code := range []string{"acme", "globex"} {

@@ -68,7 +68,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	health := &web.Health{}
 	health.Add("ledger", b.DB.Ping)
 	d, err := New(Options{
-		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Box: box, Key: TestKey(), Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health,
+		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Box: box, Key: TestKey, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health,
 		Slots:    func() (int, int, bool) { return 1, 500, true },
 		Settings: []Setting{{Name: "LEDGERHOOK_TOKEN", Value: "***", Meaning: "bearer", Secret: true}},
 	})

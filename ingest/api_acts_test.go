@@ -81,6 +81,7 @@ func TestNoActOfTheAPIIsDoneWithoutItsEntry(t *testing.T) {
 		{"POST /orders/{id}/payout", "/orders/" + paid.ID + "/payout", nil, "order.payout"},
 		{"POST /orders/{id}/transitions", "/orders/" + moved.ID + "/transitions", map[string]string{"status": "FAIL", "reason": "withdrawn"}, "order.transition"},
 		{"PUT /rates/{crypto}", "/rates/USDT", map[string]any{"price": 25000, "network": "TRC20", "walletAddress": "TXYZ"}, "rate.set"},
+		{"POST /keys/rotate", "/keys/rotate", map[string]int{"activateAfterSeconds": 60}, "key.rotate"},
 	} {
 		do(x)
 	}

@@ -19,7 +19,7 @@ import (
 var lists = map[string]string{
 	"/events": "eventId", "/deliveries": "deliveryId", "/partners": "partnerCode", "/partners/acme/secrets": "secretId",
 	"/partners/acme/endpoints": "endpointId", "/audit": "auditId", "/mailbox": "letterId", "/orders": "orderId", "/rates": "crypto",
-	"/replays": "replayId",
+	"/replays": "replayId", "/keys": "keyId",
 }
 
 func TestEveryListComesInPages(t *testing.T) {
@@ -39,6 +39,7 @@ func TestEveryListComesInPages(t *testing.T) {
 			a.want(t, 200, "PUT", "/rates/"+[]string{"USDT", "BTC", "ETH", "A1", "ZZ"}[i], `{"price":1,"network":"N","walletAddress":"W"}`)
 			_, ids := a.event(t, "acme", fmt.Sprint("tp_", i), "Pending")
 			a.want(t, 201, "POST", "/replays", map[string]any{"filter": map[string]any{"reference": a.finish(t, ids[0])}, "reason": "pages"})
+			a.want(t, 201, "POST", "/keys/rotate", `{"activateAfterSeconds":0}`)
 		}
 		for path, member := range lists {
 			all, next := a.page(t, path, member)

@@ -103,7 +103,7 @@ func TestWhatComesInIsCounted(t *testing.T) {
 
 func TestPartnersFindTheGatewaysKeys(t *testing.T) {
 	mux := http.NewServeMux()
-	(&ingest.Public{Keys: []*rsa.PublicKey{keys()[0].Public(), keys()[1].Public()}, Log: slog.New(slog.DiscardHandler)}).Register(mux)
+	(&ingest.Public{Keys: func() []*rsa.PublicKey { return []*rsa.PublicKey{keys()[0].Public(), keys()[1].Public()} }, Log: slog.New(slog.DiscardHandler)}).Register(mux)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	response, err := http.Get(server.URL + "/.well-known/jwks.json")

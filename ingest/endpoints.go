@@ -298,7 +298,7 @@ func (a *Internal) testEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	test, err := delivery.NewTest(e, "", a.Key.ID(), time.Now())
+	test, err := delivery.NewTest(e, "", a.Key().ID(), time.Now())
 	if err != nil {
 		return err
 	}

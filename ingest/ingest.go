@@ -112,12 +112,13 @@ type Internal struct {
 	Orders         Orders
 	OrderLists     OrderLists
 	Rates          Rates
+	Keys           SigningKeys
 	Mailbox        Mailbox
 	Audit          Audit
 
-	Token    string      // the bearer with every scope
-	Tokens   *Tokens     // the others
-	Key      *signer.Key // the active signing key
+	Token    string             // the bearer with every scope
+	Tokens   *Tokens            // the others
+	Key      func() *signer.Key // the active signing key
 	Box      *signer.Box
 	Composer *delivery.Composer
 	Guard    *guard.Guard
@@ -224,6 +225,9 @@ func (a *Internal) routes() map[string]route {
 
 		"PUT /internal/v1/rates/{crypto}": {administer, a.putRate}, // it names the wallet that takes the tokens
 		"GET /internal/v1/rates":          {read, a.listRates},
+
+		"GET /internal/v1/keys":         {read, a.listKeys},
+		"POST /internal/v1/keys/rotate": {administer, a.rotateSigningKey},
 
 		"POST /internal/v1/tokens":             {administer, a.createToken},
 		"GET /internal/v1/tokens":              {read, a.listTokens},

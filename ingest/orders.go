@@ -205,7 +205,7 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 	if request.Status == "" {
 		return webhook.Invalid("/status", fmt.Sprintf("is required: one of %v", orders.Statuses))
 	}
-	move := orders.Move{To: orders.Status(request.Status), Actor: callerOf(r).actor, KeyID: a.Key.ID(), Input: orders.TransitionInput{
+	move := orders.Move{To: orders.Status(request.Status), Actor: callerOf(r).actor, KeyID: a.Key().ID(), Input: orders.TransitionInput{
 		TxHash: request.TxHash, Description: request.Description, Reason: request.Reason, ByOperator: true,
 	}}
 	if request.PaidAmount != nil {

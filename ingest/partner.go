@@ -42,7 +42,7 @@ type Partner struct {
 	Codes    *partners.Codes
 	Banks    *orders.Banks
 
-	Key       *signer.Key // the active signing key
+	Key       func() *signer.Key // the active signing key
 	Box       *signer.Box
 	Limiter   *web.Limiter
 	Limits    orders.Limits // of an order's amount
@@ -95,7 +95,7 @@ func (p *Partner) operations() []operation {
 
 // Register mounts the operations and the QR codes of orders.
 func (p *Partner) Register(mux *http.ServeMux) {
-	p.standIn = partners.Partner{PublicKey: p.Key.PublicPEM()}
+	p.standIn = partners.Partner{PublicKey: p.Key().PublicPEM()}
 	p.standIn.SealedSecret = p.Box.Seal(p.standIn.SealPurpose(), []byte(rand.Text()+rand.Text()))
 	p.Web.AuthReasons(partnerSurface, reasonSignature, reasonAccessToken, reasonRefreshToken, reasonCode)
 	api := http.NewServeMux()

@@ -45,7 +45,7 @@ func (p *Partner) authenticate(ctx context.Context, request signer.Request, sour
 	}
 	verified := request.Verify(secretKey, keys...) == nil
 	for n := len(keys); !verified && n < partners.MaxKeys; n++ { // as many as a partner may have
-		_ = request.Verify(secretKey, p.Key.Public())
+		_ = request.Verify(secretKey, p.Key().Public())
 	}
 	if !verified || !known || partner.Disabled || !partner.Settings.Allows(address(source)) {
 		p.Web.AuthFailed(partnerSurface, reasonSignature)

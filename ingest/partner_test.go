@@ -95,7 +95,7 @@ func (g *gate) process(t testing.TB, limits orders.Limits) http.Handler {
 		Partners: g.Accounts, Secrets: g.Accounts, Orders: g.Ledger, Prices: g.Prices,
 		Tokens: partners.NewTokens(g.Accounts, g.box, log),
 		Codes:  partners.NewCodes(counter{g.Accounts, g.compared}, []byte("pepper"), g.letters),
-		Banks:  banks, Key: keys()[0], Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",
+		Banks:  banks, Key: func() *signer.Key { return keys()[0] }, Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",
 		Metrics: ingest.NewPartnerMetrics(g.registry), Web: webMetrics, Log: log,
 	}).Register(mux)
 	return web.Observe(log, webMetrics, web.Surface{Name: "public", Log: log, Metrics: webMetrics}.Mux(mux))

@@ -108,5 +108,5 @@ func (p *Partner) sign(c call, values map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.Key.Sign([]byte(text))
+	return p.Key().Sign([]byte(text))
 }

@@ -65,7 +65,7 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 		SecretKey        string `json:"secretKey"`
 		WebhookSecretKey string `json:"webhookSecretKey"`
 		PublicKey        string `json:"publicKey"`
-	}{p.Code, made.SecretKey, made.WebhookSecret, string(a.Key.PublicPEM())})
+	}{p.Code, made.SecretKey, made.WebhookSecret, string(a.Key().PublicPEM())})
 }
 
 func (a *Internal) listPartners(w http.ResponseWriter, r *http.Request) error {

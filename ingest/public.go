@@ -11,7 +11,7 @@ import (
 
 // Public serves what partners fetch without a credential.
 type Public struct {
-	Keys    []*rsa.PublicKey // the gateway's, active and former
+	Keys    func() []*rsa.PublicKey // the gateway's that are published now
 	Metrics *web.Metrics
 	Log     *slog.Logger
 }
@@ -19,11 +19,10 @@ type Public struct {
 // Register mounts the public documents.
 func (p *Public) Register(mux *http.ServeMux) {
 	surface := web.Surface{Name: "public", Log: p.Log, Metrics: p.Metrics}
-	keys := signer.JWKS(p.Keys...)
 	mux.Handle("GET /.well-known/jwks.json", surface.Handle(func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "application/jwk-set+json")
 		w.Header().Set("Cache-Control", "public, max-age=300")
-		_, err := w.Write(keys)
+		_, err := w.Write(signer.JWKS(p.Keys()...))
 		return err
 	}))
 }

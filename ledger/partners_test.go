@@ -189,13 +189,13 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	})
 }
 
-func TestThereIsOneActiveSigningKey(t *testing.T) {
+func TestThereIsOneFirstSigningKey(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		now := time.Now().UTC().Truncate(time.Microsecond)
-		key := database.SigningKey{ID: "key_1", Active: true, Sealed: []byte("sealed"), PublicPEM: []byte("pem"), CreatedAt: now}
+		key := partners.SigningKey{ID: "key_1", Sealed: []byte("sealed"), PublicPEM: []byte("pem"), CreatedAt: now, ActivatesAt: now}
 		second := key
 		second.ID = "key_2"
-		for _, k := range []database.SigningKey{key, second, key} { // whoever comes second finds one
+		for _, k := range []partners.SigningKey{key, second, key} { // whoever comes second finds one
 			if err := b.DB.AddSigningKey(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestThereIsOneActiveSigningKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]database.SigningKey{key}, keys); diff != "" {
+		if diff := cmp.Diff([]partners.SigningKey{key}, keys); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
 	})

@@ -26,6 +26,8 @@ const (
 		{"crypto":"USDT","network":"TRC20","price":25450.5,"walletAddress":"TWallet1","updatedAt":"2026-03-04T05:06:07Z"}],"nextCursor":""}`
 	tokensDoc = `{"items":[{"tokenId":"tok_1","name":"billing","prefix":"lht_aaaaaa","scopes":["ingest","read"],"state":"active","createdBy":"api","createdAt":"2026-01-02T03:04:05Z","expiresAt":"2027-01-02T03:04:05Z","lastUsedAt":null,"revokedAt":null},
 		{"tokenId":"tok_2","name":"old","prefix":"lht_bbbbbb","scopes":["administer"],"state":"expired","createdBy":"token:billing","createdAt":"2026-01-02T03:04:05Z","expiresAt":"2026-03-02T03:04:05Z","lastUsedAt":"2026-02-02T03:04:05Z","revokedAt":null}],"nextCursor":""}`
+	keyDoc      = `{"keyId":"key_2","state":"pending","publicKey":"-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----\n","createdAt":"2026-03-04T05:06:07Z","activatesAt":"2026-03-05T05:06:07Z","retiresAt":null}`
+	keysDoc     = `{"items":[{"keyId":"key_1","state":"active","publicKey":"","createdAt":"2026-01-02T03:04:05Z","activatesAt":"2026-01-02T03:04:05Z","retiresAt":"2026-04-06T05:06:07Z"},` + keyDoc + `],"nextCursor":""}`
 	deliveryDoc = `{"deliveryId":"dlv_3","eventId":"evt_3","endpointId":"ep_1","partnerCode":"acme","webhookType":"CardTransaction","reference":"tx_1","sequence":7,"state":"pending","attemptCount":2,"createdAt":"2026-01-02T03:04:07Z","waitingFor":{"reason":"retry","until":"2026-01-02T04:00:00Z"},
 		"attempts":[{"number":1,"trigger":"first","startedAt":"2026-01-02T03:04:07Z","durationMs":12.4,"peerIp":"203.0.113.5","outcome":"failed","statusCode":0,"errorClass":"timeout","errorDetail":"no answer within 10s","nextAttemptAt":"2026-01-02T03:04:12Z","nextAttemptReason":"schedule"},
 		{"number":2,"trigger":"retry","startedAt":"2026-01-02T03:04:12Z","durationMs":30,"peerIp":"203.0.113.5","outcome":"failed","statusCode":503,"errorClass":"http_5xx","errorDetail":"","responseHeaders":{"Content-Type":["text/plain"],"Retry-After":["3600"]},"responseBody":"down for\nmaintenance \u001b[2J","truncated":true,"nextAttemptAt":"2026-01-02T04:00:00Z","nextAttemptReason":"Retry-After"}]}`
@@ -41,12 +43,14 @@ func TestListsAndShowsReadAsTables(t *testing.T) {
 		"GET /internal/v1/deliveries/dlv_3":        {"200 " + deliveryDoc},
 		"GET /internal/v1/rates":                   {"200 " + ratesDoc},
 		"GET /internal/v1/tokens":                  {"200 " + tokensDoc},
+		"GET /internal/v1/keys":                    {"200 " + keysDoc},
+		"POST /internal/v1/keys/rotate":            {"201 " + keyDoc},
 		"PUT /internal/v1/rates/USDT":              {`200 {"crypto":"USDT","network":"TRC20","price":25450.5,"walletAddress":"TWallet1","updatedAt":"2026-03-04T05:06:07Z"}`},
 	})
 	for name, args := range map[string]string{
 		"partner-list": "partner list", "partner-show": "partner show acme", "endpoint-list": "endpoint list acme",
 		"secret-list": "secret list acme", "token-list": "token list", "deliveries-list": "deliveries list", "deliveries-show": "deliveries show dlv_3",
-		"rate-list": "rate list", "rate-set": "rate set USDT --price 25450.5 --network TRC20 --wallet TWallet1",
+		"rate-list": "rate list", "keys-list": "keys list", "keys-rotate": "keys rotate", "rate-set": "rate set USDT --price 25450.5 --network TRC20 --wallet TWallet1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, s.env(), "", strings.Fields(args)...)
@@ -56,7 +60,7 @@ func TestListsAndShowsReadAsTables(t *testing.T) {
 			raw.has(t, exitOK, "")
 			s.mu.Lock()
 			path := strings.SplitN(s.asked[len(s.asked)-1].line, "?", 2)[0]
-			want := strings.TrimPrefix(s.answers[path][0], "200 ") + "\n"
+			_, want, _ := strings.Cut(s.answers[path][0]+"\n", " ")
 			s.mu.Unlock()
 			if raw.out != want {
 				t.Errorf("--json is not what the server said:\n%s", cmp.Diff(want, raw.out))

@@ -55,7 +55,7 @@ func SignedPath(base, deliveryID string) string {
 }
 
 // KeyID names the key that new notifications are signed with.
-func (s Pages) KeyID() string { return signer.KeyID(s.Key) }
+func (s Pages) KeyID() string { return signer.KeyID(s.Key()) }
 
 func (s Pages) signedPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	d, attempts, err := s.deliveryAt(r, q)

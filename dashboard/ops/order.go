@@ -184,7 +184,7 @@ func (s pages) orderMove(ctx context.Context, q *shell.Request, id, reason strin
 		}
 	default:
 		done = "move"
-		move := orders.Move{To: orders.Status(get("status")), Actor: q.User.Actor(), KeyID: signer.KeyID(s.Key), Input: orders.TransitionInput{
+		move := orders.Move{To: orders.Status(get("status")), Actor: q.User.Actor(), KeyID: signer.KeyID(s.Key()), Input: orders.TransitionInput{
 			TxHash: get("txHash"), Description: get("description"), Reason: reason, ByOperator: true}}
 		if paid := get("paidAmount"); paid != "" {
 			amount, err := orders.ParseAmount(paid)

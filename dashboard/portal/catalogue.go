@@ -103,7 +103,7 @@ func noteHeaders(q *shell.Request) []headerView {
 		{"User-Agent", q.T("who sends"), "Ledgerhook/" + q.Surface.Version},
 		{"Ledgerhook-Webhook-Type", q.T("the type, before you parse the body"), string(webhook.CashoutOrderUpdated)},
 		{"Ledgerhook-Attempt", q.T("counts the attempts of this delivery from 1"), "1"},
-		{"Ledgerhook-Key-Id", q.T("the gateway's key that made the RSA signature"), signer.KeyID(q.Surface.Key)},
+		{"Ledgerhook-Key-Id", q.T("the gateway's key that made the RSA signature"), signer.KeyID(q.Surface.Key())},
 		{"Ledgerhook-Sequence", q.T("counts the deliveries of an endpoint without gaps; not with tests"), "1042"},
 	}
 }

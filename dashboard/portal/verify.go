@@ -33,7 +33,7 @@ type verifyView struct {
 	Signing    signingView
 
 	KeyID, KeyPEM string
-	Older         []string // the ids of the keys before
+	Older         []string // the ids of the keys that do not sign now
 	Snippets      []snippet
 }
 
@@ -86,7 +86,7 @@ func (s pages) verifyPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 
 // showVerify adds to the view what it always shows.
 func (s pages) showVerify(w http.ResponseWriter, r *http.Request, q *shell.Request, status int, v verifyView) error {
-	v.KeyID, v.KeyPEM, v.Snippets = signer.KeyID(s.Key), string(signer.PublicPEM(s.Key)), snippets
+	v.KeyID, v.KeyPEM, v.Snippets = signer.KeyID(s.Key()), string(signer.PublicPEM(s.Key())), snippets
 	for _, key := range s.gatewayKeys(r.Context())[1:] {
 		v.Older = append(v.Older, signer.KeyID(key))
 	}
@@ -100,20 +100,21 @@ func (s pages) showVerify(w http.ResponseWriter, r *http.Request, q *shell.Reque
 func (s pages) gatewayKey(w http.ResponseWriter, _ *http.Request, _ *shell.Request) error {
 	w.Header().Set("Content-Type", "application/x-pem-file")
 	w.Header().Set("Content-Disposition", `attachment; filename="gateway.pub.pem"`)
-	_, err := w.Write(signer.PublicPEM(s.Key))
+	_, err := w.Write(signer.PublicPEM(s.Key()))
 	return err
 }
 
 // gatewayKeys are the public keys of the gateway, the active one first; it
 // alone if the others cannot be read.
 func (s pages) gatewayKeys(ctx context.Context) []*rsa.PublicKey {
-	keys := []*rsa.PublicKey{s.Key}
+	active := s.Key()
+	keys := []*rsa.PublicKey{active}
 	stored, err := shell.WithDeadline(ctx, s.Database.SigningKeys)
 	if err != nil {
 		return keys
 	}
 	for _, k := range stored {
-		if key, err := signer.ParsePublicKey(k.PublicPEM); err == nil && !key.Equal(s.Key) {
+		if key, err := signer.ParsePublicKey(k.PublicPEM); err == nil && !key.Equal(active) {
 			keys = append(keys, key)
 		}
 	}

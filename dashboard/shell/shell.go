@@ -55,7 +55,7 @@ type Options struct {
 	Secure bool
 	// Key is the public half of the active signing key, which every new
 	// notification is signed with.
-	Key *rsa.PublicKey
+	Key func() *rsa.PublicKey
 	// Guard judges the URLs that partners register, as Resolver finds them.
 	Guard    *guard.Guard
 	Resolver *net.Resolver
