@@ -39,7 +39,7 @@ func newInbox(t *testing.T) *inbox {
 // wait returns when r has all of events, or when ctx ends.
 func (r *inbox) wait(ctx context.Context, t *testing.T, events []string) {
 	t.Helper()
-	defer context.AfterFunc(ctx, func() { r.mu.Lock(); r.mu.Unlock(); r.more.Broadcast() })()
+	defer context.AfterFunc(ctx, func() { r.mu.Lock(); defer r.mu.Unlock(); r.more.Broadcast() })()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, event := range events {
