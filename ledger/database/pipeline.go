@@ -24,10 +24,10 @@ type pipeline struct {
 	judged   bool                           // one of the checks is not the server's
 }
 
-// inPipeline runs do in one transaction of a pipeline, and once more on another
-// connection if the first one broke off before it can have been committed.
+// inPipeline runs do in one transaction of a pipeline, and again on another
+// connection if one broke off before it can have been committed.
 func (p Pool) inPipeline(ctx context.Context, do func(Querier) error) error {
-	return p.classify(twice(ctx, func() (undone bool, err error) {
+	return p.classify(onSound(ctx, func() (undone bool, err error) {
 		conn, err := p.Conn(ctx)
 		if err != nil {
 			return true, fmt.Errorf("begin: %w", err)

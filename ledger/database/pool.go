@@ -141,8 +141,8 @@ func (t plain) QueryRowContext(ctx context.Context, query string, args ...any) R
 	return t.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// InTx runs do in one transaction, and once more on another connection if the
-// first one broke off before it can have been committed.
+// InTx runs do in one transaction, and again on another connection if one broke
+// off before it can have been committed.
 func (p Pool) InTx(ctx context.Context, do func(Querier) error) error {
 	defer Observe(p.took, time.Now())
 	if p.turn != nil {
@@ -153,14 +153,18 @@ func (p Pool) InTx(ctx context.Context, do func(Querier) error) error {
 			return p.classify(ctx.Err())
 		}
 	}
-	return p.classify(twice(ctx, func() (undone bool, err error) { return p.once(ctx, do) }))
+	return p.classify(onSound(ctx, func() (undone bool, err error) { return p.once(ctx, do) }))
 }
 
-// twice runs do once more if a connection broke off before anything of it can
-// have been committed.
-func twice(ctx context.Context, do func() (undone bool, err error)) error {
+// severedTries is how often a transaction is tried at most whose connections
+// break off: each of a group's may have, which shows when it is used.
+const severedTries = 1 + pathConnections
+
+// onSound runs do on another connection if one broke off before anything of it
+// can have been committed.
+func onSound(ctx context.Context, do func() (undone bool, err error)) error {
 	undone, err := do()
-	if err != nil && undone && severed(err) && ctx.Err() == nil {
+	for try := 1; try < severedTries && err != nil && undone && severed(err) && ctx.Err() == nil; try++ {
 		undone, err = do()
 	}
 	if err != nil && !undone && severed(err) && ctx.Err() == nil {
