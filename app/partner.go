@@ -44,7 +44,7 @@ func (a *App) mountPartnerAPI(mux *http.ServeMux) error {
 	(&ingest.Partner{
 		Partners: people, Secrets: people, Orders: ours, Prices: prices.New(a.db.ForPartners()),
 		Tokens: partners.NewTokens(people, a.box, a.log),
-		Codes:  partners.NewCodes(people, a.box.Derive(partners.PepperLabel), postman),
+		Codes:  partners.NewCodes(people, func() [][]byte { return a.box.Derive(partners.PepperLabel) }, postman),
 		Banks:  banks, Key: a.keys.current, Box: a.box, Limiter: a.limiter, Limits: limits, Terms: terms(a.config), PublicURL: a.PublicURL(),
 		Metrics: a.partnerMetrics, Web: a.webMetrics, Log: a.log,
 	}).Register(mux)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ledgerhook/config"
 	"ledgerhook/ledger/database"
@@ -17,8 +19,12 @@ import (
 )
 
 const (
-	masterKeyFile = "master-key"
-	tokenFile     = "internal-token"
+	masterKeyFile   = "master-key"
+	previousKeyFile = "previous-master-key"
+	tokenFile       = "internal-token"
+
+	// followEvery is how often a process reads which master key seals.
+	followEvery = 2 * time.Second
 )
 
 // openSecrets takes the master key and the token from the configuration, or
@@ -38,6 +44,7 @@ func (a *App) openSecrets(ctx context.Context) error {
 		if err := keepSecret(a.config.DataDir, masterKeyFile, key.made); err != nil {
 			return err
 		}
+		key.made = ""
 	}
 	if !kept {
 		if err := a.db.KeepMasterKey(ctx, key.box); err != nil {
@@ -45,50 +52,102 @@ func (a *App) openSecrets(ctx context.Context) error {
 		}
 	}
 	a.box = key.box
+	a.background("stop following the master key", func(ctx context.Context) {
+		a.every(ctx, followEvery, "follow the master key", func(ctx context.Context) error { return a.followMasterKey(ctx, key) })
+	})
 	if a.token = a.config.Token; a.token == "" {
 		a.token, err = keptSecret(a.config.DataDir, tokenFile, newToken)
 	}
 	return err
 }
 
-// masterKey is a master key and where it is from.
+// followMasterKey seals with the key that the ledger says by now. A process that
+// does not know it ends: nobody could open what it seals.
+func (a *App) followMasterKey(ctx context.Context, key masterKey) error {
+	_, err := a.db.CheckMasterKey(ctx, key.box)
+	if errors.Is(err, database.ErrOtherMasterKey) || errors.Is(err, database.ErrPreviousNotThere) {
+		a.fail(key.advise(err))
+	}
+	return err
+}
+
+// masterKey is the master key of a configuration, and where it is from.
 type masterKey struct {
-	box  *signer.Box
-	file string // "": the configuration says it
-	made string // what the file is to hold if it is missing
+	box      *signer.Box // knows the previous key, too
+	file     string      // ""; the configuration says it
+	made     string      // what the file is to hold if it is missing
+	previous string      // where the previous key is from; "": there is none
 }
 
 // findMasterKey takes the master key from the configuration or from the data
-// directory, or generates one that nobody keeps yet.
+// directory, or generates one that nobody keeps yet; and the previous one, if
+// there is any.
 func findMasterKey(cfg config.Config) (found masterKey, err error) {
-	key := cfg.MasterKey
+	key, previous := cfg.MasterKey, cfg.PreviousMasterKey
+	found.previous = "LEDGERHOOK_PREVIOUS_MASTER_KEY"
 	if key == nil {
 		found.file = filepath.Join(cfg.DataDir, masterKeyFile)
-		text, err := shownSecret(cfg.DataDir, masterKeyFile, func() string { found.made = newMasterKey(); return found.made })
-		if err != nil {
+		if key, err = readMasterKey(cfg.DataDir, masterKeyFile, func() string { found.made = newMasterKey(); return found.made }); err != nil {
 			return found, err
 		}
-		if key, err = signer.ParseMasterKey(text); err != nil {
-			return found, fmt.Errorf("read %s: %w", found.file, err)
+		if previous == nil {
+			found.previous = filepath.Join(cfg.DataDir, previousKeyFile)
+			if previous, err = readMasterKey(cfg.DataDir, previousKeyFile, func() string { return "" }); err != nil {
+				return found, err
+			}
 		}
 	}
-	found.box, err = signer.NewBox(key)
+	if previous == nil || bytes.Equal(previous, key) { // the same: a rotation that had only begun to write files
+		found.previous = ""
+		found.box, err = signer.NewBox(key)
+		return found, err
+	}
+	found.box, err = signer.NewBox(key, previous)
 	return found, err
 }
 
-// check returns a one-line error unless l was encrypted with the key; kept is
-// false for a new ledger, which any key fits.
+// readMasterKey reads one of the data directory's keys: nil if there is none and
+// generate gives none.
+func readMasterKey(dir, name string, generate func() string) ([]byte, error) {
+	text, err := shownSecret(dir, name, generate)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	key, err := signer.ParseMasterKey(text)
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", filepath.Join(dir, name), err)
+	}
+	return key, err
+}
+
+// check makes the key that the ledger says the one that seals. It returns a
+// one-line error unless the keys fit; kept is false for a new ledger, which any
+// key fits.
 func (k masterKey) check(ctx context.Context, db *database.DB) (kept bool, err error) {
 	kept, err = db.CheckMasterKey(ctx, k.box)
-	switch {
-	case !errors.Is(err, database.ErrOtherMasterKey):
-		return kept, err
-	case k.made != "":
-		return kept, fmt.Errorf("%s is missing and LEDGERHOOK_MASTER_KEY is not set: restore the file, or set the key, that this database was encrypted with", k.file)
-	case k.file != "":
-		return kept, fmt.Errorf("%s is not the key that this database was encrypted with: restore the file that its first start made", k.file)
+	return kept, k.advise(err)
+}
+
+// advise says of keys that do not fit what to do; any other error stays as it is.
+func (k masterKey) advise(err error) error {
+	other, neither := errors.Is(err, database.ErrOtherMasterKey), ""
+	if k.previous != "" {
+		neither = ", and neither is " + k.previous
 	}
-	return kept, errors.New("LEDGERHOOK_MASTER_KEY or LEDGERHOOK_MASTER_KEY_FILE is not the key that this database was encrypted with: set the key it was first started with")
+	const not = " is not the key that this database was encrypted with"
+	switch {
+	case errors.Is(err, database.ErrPreviousNotThere) && k.file != "":
+		return fmt.Errorf("%w: restore %s", database.ErrPreviousNotThere, filepath.Join(filepath.Dir(k.file), previousKeyFile))
+	case errors.Is(err, database.ErrPreviousNotThere):
+		return fmt.Errorf("%w: set it as LEDGERHOOK_PREVIOUS_MASTER_KEY", database.ErrPreviousNotThere)
+	case other && k.made != "":
+		return fmt.Errorf("%s is missing and LEDGERHOOK_MASTER_KEY is not set: restore the file, or set the key, that this database was encrypted with", k.file)
+	case other && k.file != "":
+		return fmt.Errorf("%s%s%s: restore the file that its first start, or the newest change of the key, has made", k.file, not, neither)
+	case other:
+		return fmt.Errorf("LEDGERHOOK_MASTER_KEY or LEDGERHOOK_MASTER_KEY_FILE%s%s: set the key it was first started with, or was changed to; a new one needs that beside it, as LEDGERHOOK_PREVIOUS_MASTER_KEY", not, neither)
+	}
+	return err
 }
 
 func newMasterKey() string {

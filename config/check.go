@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"net"
 	"net/netip"
@@ -72,6 +73,7 @@ func (c Config) checkTogether(bad map[string]string) {
 	postgres := c.DatabaseURL != "" && bad[Prefix+"DATABASE_URL"] == ""
 	const required = "is required with a postgres:// database"
 	rule("MASTER_KEY", !postgres || c.MasterKey != nil, required)
+	rule("PREVIOUS_MASTER_KEY", c.PreviousMasterKey == nil || !bytes.Equal(c.PreviousMasterKey, c.MasterKey), "is the same as LEDGERHOOK_MASTER_KEY, which is to be the new one")
 	rule("TOKEN", !postgres || c.Token != "", required)
 	rule("DATABASE_READ_URL", c.ReadURL == "" || c.DatabaseURL != "", "is for a replica of LEDGERHOOK_DATABASE_URL, which is not set")
 	const together = "is required with "

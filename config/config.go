@@ -56,9 +56,10 @@ type Config struct {
 	Environment string   `env:"ENVIRONMENT" key:"environment" envDefault:"production" want:"production or sandbox" about:"sandbox raises the minimum amount of an order"`
 	PublicURL   *url.URL `env:"PUBLIC_URL" key:"publicUrl" want:"http:// or https:// and a host, without a path" about:"how partners reach the public listener, used in links; empty: from the listener"`
 
-	MasterKey     []byte `env:"MASTER_KEY" key:"masterKey" secret:"all" want:"base64 of exactly 32 bytes (openssl rand -base64 32 makes one)" about:"encrypts secrets and private keys at rest; required with postgres://, else generated into the data directory"`
-	Token         string `env:"TOKEN" key:"token" secret:"all" want:"at least 32 printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
-	AdminPassword string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"8 to 200 characters without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
+	MasterKey         []byte `env:"MASTER_KEY" key:"masterKey" secret:"all" want:"base64 of exactly 32 bytes (openssl rand -base64 32 makes one)" about:"encrypts secrets and private keys at rest; required with postgres://, else generated into the data directory"`
+	PreviousMasterKey []byte `env:"PREVIOUS_MASTER_KEY" key:"previousMasterKey" secret:"all" want:"base64 of exactly 32 bytes" about:"the master key before, while LEDGERHOOK_MASTER_KEY takes its place; empty: the key is not being changed"`
+	Token             string `env:"TOKEN" key:"token" secret:"all" want:"at least 32 printable ASCII characters without blanks" about:"bearer token of the internal API; required with postgres://, else generated into the data directory"`
+	AdminPassword     string `env:"ADMIN_PASSWORD" key:"adminPassword" secret:"all" want:"8 to 200 characters without control characters" about:"password of the first operator, admin; empty: generated and printed once"`
 
 	InternalURL      *url.URL    `env:"INTERNAL_URL" key:"internalUrl" want:"http:// or https:// and a host, without a path" about:"how operators reach the internal listener; the sign-in provider sends them back there; empty: from the listener"`
 	OIDCIssuer       string      `env:"OIDC_ISSUER" key:"oidc.issuer" want:"empty or an https:// URL without query and fragment (http:// to this machine)" about:"OpenID Connect provider that operators sign in at; empty: they have passwords"`

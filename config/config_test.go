@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var key32 = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+var (
+	key32      = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+	otherKey32 = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{8}, 32))
+)
 
 func write(t *testing.T, name, content string) string {
 	t.Helper()
@@ -84,6 +87,7 @@ oidc:
   roles: [admins=admin, all=viewer]
   breakGlass: root
 masterKey: `+key32+`
+previousMasterKey: `+otherKey32+`
 token: 01234567890123456789012345678901
 adminPassword: "pass: word"
 delivery:
@@ -103,7 +107,7 @@ url: https://gateway:8081
 		Listen: "0.0.0.0:80", InternalListen: ":81", DataDir: "/var/lib/ledgerhook",
 		DatabaseURL: "postgres://u:p@db/ledgerhook", RedisURL: "redis-sentinel://:pw@a:1,b:2/main/0",
 		Roles: Roles{API: true, Worker: true}, Environment: Sandbox,
-		MasterKey: bytes.Repeat([]byte{7}, 32), Token: "01234567890123456789012345678901", AdminPassword: "pass: word",
+		MasterKey: bytes.Repeat([]byte{7}, 32), PreviousMasterKey: bytes.Repeat([]byte{8}, 32), Token: "01234567890123456789012345678901", AdminPassword: "pass: word",
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		Retry:      []time.Duration{time.Second, 2 * time.Second}, Timeout: 3 * time.Second,
 		Concurrency: 10, Retention: 48 * time.Hour, SMTPURL: "smtp://mail:25", Log: "json", MetricsPartners: "acme,bolt",
@@ -142,7 +146,7 @@ func TestAByteOrderMarkBeforeAFileIsPassedOver(t *testing.T) {
 
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
-		"DATABASE_URL": "postgres://u:p@h/d", "DATABASE_READ_URL": "postgres://u:p@r/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32,
+		"DATABASE_URL": "postgres://u:p@h/d", "DATABASE_READ_URL": "postgres://u:p@r/d", "REDIS_URL": "redis://h:1", "MASTER_KEY": key32, "PREVIOUS_MASTER_KEY": otherKey32,
 		"TOKEN": "01234567890123456789012345678901", "ADMIN_PASSWORD": "password of admin", "SMTP_URL": "smtp://h", "OIDC_CLIENT_SECRET": "s3cret",
 	}
 	var environ []string
@@ -159,7 +163,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 	const oidc = "oidc: {issuer: 'https://id.example.com', clientId: a, roles: [b=admin]}\n"
 	for name, cfg := range map[string]Config{"environment": load(t, oidc, environ...), "file": load(t, oidc+yaml.String())} {
-		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.ReadURL != "postgres://u:p@r/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 ||
+		if cfg.DatabaseURL != "postgres://u:p@h/d" || cfg.ReadURL != "postgres://u:p@r/d" || cfg.RedisURL != "redis://h:1" || len(cfg.MasterKey) != 32 || len(cfg.PreviousMasterKey) != 32 ||
 			cfg.Token != "01234567890123456789012345678901" || cfg.AdminPassword != "password of admin" || cfg.SMTPURL != "smtp://h" || cfg.OIDCClientSecret != "s3cret" {
 			t.Errorf("from the %s: %v", name, cfg)
 		}
@@ -223,6 +227,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"public URL with query", "", "LEDGERHOOK_PUBLIC_URL=https://a?b", "without a path"},
 		{"public URL with port 0", "", "LEDGERHOOK_PUBLIC_URL=https://a:0", "without a path"},
 		{"master key", "", "LEDGERHOOK_MASTER_KEY=c2hvcnQ=", "must be base64 of exactly 32 bytes"},
+		{"previous master key", "", "LEDGERHOOK_PREVIOUS_MASTER_KEY=c2hvcnQ=", "LEDGERHOOK_PREVIOUS_MASTER_KEY (previousMasterKey): must be base64 of exactly 32 bytes"},
+		{"one master key twice", "masterKey: " + key32, "LEDGERHOOK_PREVIOUS_MASTER_KEY=" + key32, "LEDGERHOOK_PREVIOUS_MASTER_KEY (previousMasterKey): is the same as LEDGERHOOK_MASTER_KEY"},
 		{"token", "", "LEDGERHOOK_TOKEN=a 01234567890123456789012345678901", "must be at least 32 printable ASCII"},
 		{"a short token", "", "LEDGERHOOK_TOKEN=a", "must be at least 32 printable ASCII"},
 		{"a token that is nearly long enough", "", "LEDGERHOOK_TOKEN=0123456789012345678901234567890", "must be at least 32 printable ASCII"},
@@ -316,14 +322,14 @@ func TestSecretsNeverAppear(t *testing.T) {
 	cfg := load(t, "",
 		"LEDGERHOOK_DATABASE_URL=postgres://user:"+secret+"@db:5432/ledgerhook?password="+secret,
 		"LEDGERHOOK_DATABASE_READ_URL=postgres://user:"+secret+"@a:1,b:2/ledgerhook?target_session_attrs=prefer-standby",
-		"LEDGERHOOK_REDIS_URL=redis-sentinel://:"+secret+"?x@a:1,b:2/main", "LEDGERHOOK_MASTER_KEY="+key32,
+		"LEDGERHOOK_REDIS_URL=redis-sentinel://:"+secret+"?x@a:1,b:2/main", "LEDGERHOOK_MASTER_KEY="+key32, "LEDGERHOOK_PREVIOUS_MASTER_KEY="+otherKey32,
 		"LEDGERHOOK_TOKEN="+secret, "LEDGERHOOK_ADMIN_PASSWORD="+secret, "LEDGERHOOK_SMTP_URL=smtp://u:"+secret+"@mail:25",
 		"LEDGERHOOK_OIDC_ISSUER=https://id.example.com", "LEDGERHOOK_OIDC_CLIENT_ID=a", "LEDGERHOOK_OIDC_CLIENT_SECRET="+secret, "LEDGERHOOK_OIDC_ROLES=b=admin")
 	var logged bytes.Buffer
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("started", "config", cfg)
 	shown := map[string]string{"log": logged.String(), "%v": fmt.Sprintf("%v", cfg), "%+v": fmt.Sprintf("%+v", cfg), "%#v": fmt.Sprintf("%#v", cfg)}
 	for how, text := range shown {
-		if strings.Contains(text, secret) || strings.Contains(text, key32) {
+		if strings.Contains(text, secret) || strings.Contains(text, key32) || strings.Contains(text, otherKey32) {
 			t.Errorf("%s shows a secret: %s", how, text)
 		}
 		if !strings.Contains(text, "postgres://***@db:5432/ledgerhook") {
@@ -337,6 +343,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 		{"", "LEDGERHOOK_DATABASE_URL=" + secret + "://x"},
 		{"", "LEDGERHOOK_REDIS_URL=redis//:" + secret},
 		{"", "LEDGERHOOK_MASTER_KEY=" + secret},
+		{"", "LEDGERHOOK_PREVIOUS_MASTER_KEY=" + secret},
 		{"", "LEDGERHOOK_TOKEN=" + secret + " x"},
 		{"", "LEDGERHOOK_ADMIN_PASSWORD=" + secret + "\n"},
 		{"", "LEDGERHOOK_SMTP_URL=smtp://u:" + secret + "@[mail"},

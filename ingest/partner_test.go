@@ -94,7 +94,7 @@ func (g *gate) process(t testing.TB, limits orders.Limits) http.Handler {
 	(&ingest.Partner{
 		Partners: g.Accounts, Secrets: g.Accounts, Orders: g.Ledger, Prices: g.Prices,
 		Tokens: partners.NewTokens(g.Accounts, g.box, log),
-		Codes:  partners.NewCodes(counter{g.Accounts, g.compared}, []byte("pepper"), g.letters),
+		Codes:  partners.NewCodes(counter{g.Accounts, g.compared}, func() [][]byte { return [][]byte{[]byte("pepper")} }, g.letters),
 		Banks:  banks, Key: func() *signer.Key { return keys()[0] }, Box: g.box, Limiter: web.NewLimiter(nil), Limits: limits, Terms: g.terms, PublicURL: "https://pay.example.com",
 		Metrics: ingest.NewPartnerMetrics(g.registry), Web: webMetrics, Log: log,
 	}).Register(mux)

@@ -42,7 +42,7 @@ var (
 
 func newCodes(store partners.CodeStore) (*partners.Codes, tray) {
 	mail := make(tray, 100)
-	return partners.NewCodes(store, []byte("pepper"), mail), mail
+	return partners.NewCodes(store, func() [][]byte { return [][]byte{[]byte("pepper")} }, mail), mail
 }
 
 // notCode is a guess that is wrong for sure.

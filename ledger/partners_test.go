@@ -189,6 +189,36 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	})
 }
 
+func TestTheLedgerSaysWhichMasterKeySeals(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		keys := [][]byte{bytes.Repeat([]byte{1}, signer.MasterKeySize), bytes.Repeat([]byte{2}, signer.MasterKeySize), bytes.Repeat([]byte{3}, signer.MasterKeySize)}
+		knowing := func(which ...int) *signer.Box {
+			t.Helper()
+			var others [][]byte
+			for _, i := range which[1:] {
+				others = append(others, keys[i])
+			}
+			box, err := signer.NewBox(keys[which[0]], others...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return box
+		}
+		if err := b.DB.KeepMasterKey(t.Context(), knowing(0)); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			box  *signer.Box
+			want error
+		}{{knowing(0), nil}, {knowing(1, 0), nil}, {knowing(0, 1), nil}, {knowing(1), database.ErrOtherMasterKey}, {knowing(1, 2), database.ErrOtherMasterKey}} {
+			_, err := b.DB.CheckMasterKey(t.Context(), test.box)
+			if !errors.Is(err, test.want) || err == nil && test.box.Names()[0] != knowing(0).Names()[0] {
+				t.Errorf("%v: %v, want %v", test.box.Names(), err, test.want)
+			}
+		}
+	})
+}
+
 func TestThereIsOneFirstSigningKey(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		now := time.Now().UTC().Truncate(time.Microsecond)

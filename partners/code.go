@@ -136,24 +136,26 @@ type CodeStore interface {
 // interface decisions). Every call does the same work whatever comes of it,
 // so that neither an answer nor its time tells what is known of an e-mail.
 type Codes struct {
-	store CodeStore
-	mail  Mailer
-	mac   func(salt []byte, u User, code string) []byte
+	store   CodeStore
+	mail    Mailer
+	peppers func() [][]byte
+	mac     func(pepper, salt []byte, u User, code string) []byte
 }
 
-// PepperLabel names the derived key that NewCodes takes.
+// PepperLabel names the derived keys that NewCodes takes.
 const PepperLabel = "one-time codes"
 
-// NewCodes returns codes that are remembered in store, under a secret pepper,
-// and go out through mail.
-func NewCodes(store CodeStore, pepper []byte, mail Mailer) *Codes {
-	mac := func(salt []byte, u User, code string) []byte {
-		h := hmac.New(sha256.New, pepper)
-		h.Write(salt)
-		h.Write([]byte(u.PartnerCode + u.Email + code))
-		return h.Sum(nil)
-	}
-	return &Codes{store, mail, mac}
+// NewCodes returns codes that are remembered in store, under the first of the
+// secret peppers, and go out through mail. A guess may be right under any of them.
+func NewCodes(store CodeStore, peppers func() [][]byte, mail Mailer) *Codes {
+	return &Codes{store, mail, peppers, macOfCode}
+}
+
+func macOfCode(pepper, salt []byte, u User, code string) []byte {
+	h := hmac.New(sha256.New, pepper)
+	h.Write(salt)
+	h.Write([]byte(u.PartnerCode + u.Email + code))
+	return h.Sum(nil)
 }
 
 // Addressee is whom a code goes to, as the request named him.
@@ -177,12 +179,12 @@ func (c *Codes) SendUnverified(ctx context.Context, to Addressee) error {
 
 func (c *Codes) send(ctx context.Context, to Addressee, wanted func(*CodeState, time.Time) bool) error {
 	u := NewUser(to.PartnerCode, to.Email)
-	code, salt := newCode(), randomBytes(saltSize)
+	code, salt, pepper := newCode(), randomBytes(saltSize), c.peppers()[0]
 	var sent bool
 	err := c.store.AlterCode(ctx, u, func(s *CodeState) {
 		now := time.Now()
 		s.bound(now)
-		digest := c.mac(salt, u, code)
+		digest := c.mac(pepper, salt, u, code)
 		sent = wanted(s, now) && s.issue(now, salt, digest)
 	})
 	if err != nil {
@@ -209,6 +211,7 @@ func (c *Codes) Verify(ctx context.Context, u User, guess string) (right bool, e
 	if len(guess) != CodeDigits {
 		guess = noGuess
 	}
+	peppers := c.peppers()
 	err = c.store.AlterCode(ctx, u, func(s *CodeState) {
 		now := time.Now()
 		s.bound(now)
@@ -216,7 +219,11 @@ func (c *Codes) Verify(ctx context.Context, u User, guess string) (right bool, e
 		if !open {
 			salt, digest = decoySalt, decoyDigest
 		}
-		right = s.settle(now, open, hmac.Equal(c.mac(salt, u, guess), digest))
+		same := false
+		for _, pepper := range peppers {
+			same = hmac.Equal(c.mac(pepper, salt, u, guess), digest) || same
+		}
+		right = s.settle(now, open, same)
 	})
 	if err != nil {
 		return false, fmt.Errorf("check a code: %w", err)

@@ -168,6 +168,34 @@ func TestCodesAreSixDigitsAndUniform(t *testing.T) {
 	}
 }
 
+// While one master key takes another's place there are the peppers of both.
+func TestACodeIsRightUnderThePepperThatItWasSentUnder(t *testing.T) {
+	d, c := newDesk()
+	old, next, third := []byte("old"), []byte("next"), []byte("third")
+	ann := Addressee{PartnerCode: "acme", Email: "ann@example.com"}
+	for _, test := range []struct {
+		sent, checked [][]byte
+		right         bool
+	}{
+		{[][]byte{old}, [][]byte{next, old}, true},
+		{[][]byte{next, old}, [][]byte{old, next}, true},
+		{[][]byte{next, old}, [][]byte{next}, true},
+		{[][]byte{next, old}, [][]byte{old}, false},
+		{[][]byte{old}, [][]byte{next, third}, false},
+	} {
+		clear(d.states)
+		c.peppers = func() [][]byte { return test.sent }
+		if err := c.Send(t.Context(), ann); err != nil {
+			t.Fatal(err)
+		}
+		c.peppers = func() [][]byte { return test.checked }
+		right, err := c.Verify(t.Context(), NewUser(ann.PartnerCode, ann.Email), d.letters[len(d.letters)-1].Code)
+		if err != nil || right != test.right {
+			t.Errorf("sent under %q, checked under %q: right %v, %v", test.sent, test.checked, right, err)
+		}
+	}
+}
+
 // desk is a store of code states in memory, a mailbox, and a count of the work.
 type desk struct {
 	mu      sync.Mutex
@@ -180,14 +208,14 @@ type desk struct {
 
 func newDesk() (*desk, *Codes) {
 	d := &desk{states: map[User]*CodeState{}}
-	c := NewCodes(d, []byte("pepper"), d)
+	c := NewCodes(d, func() [][]byte { return [][]byte{[]byte("pepper")} }, d)
 	mac := c.mac
-	c.mac = func(salt []byte, u User, code string) []byte {
+	c.mac = func(pepper, salt []byte, u User, code string) []byte {
 		if len(salt) != saltSize || len(code) != CodeDigits {
 			d.macs += 1000 // not the same work as for others
 		}
 		d.macs++
-		return mac(salt, u, code)
+		return mac(pepper, salt, u, code)
 	}
 	return d, c
 }

@@ -73,6 +73,45 @@ func TestABoxOpensNothingElse(t *testing.T) {
 	}
 }
 
+// While one key takes another's place, processes know both and seal with the one
+// that the ledger says, whichever is the first in their settings.
+func TestABoxWithTwoKeysSealsWithTheOneItFollows(t *testing.T) {
+	old, next := newTestBox(t, 1), newTestBox(t, 2)
+	both, err := NewBox(bytes.Repeat([]byte{2}, MasterKeySize), bytes.Repeat([]byte{1}, MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := map[*Box][]byte{old: old.Seal("mark", nil), next: next.Seal("mark", nil)}
+	for _, followed := range []*Box{next, old, old, next} {
+		if err := both.Follow("mark", marks[followed]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := followed.Open("a", both.Seal("a", []byte("text"))); err != nil {
+			t.Errorf("it does not seal with the key that it follows: %v", err)
+		}
+		if names := both.Names(); len(names) != 2 || names[0] != followed.Names()[0] || names[0] == names[1] {
+			t.Errorf("the keys are %v, it follows %v", names, followed.Names())
+		}
+		if derived := both.Derive("label"); len(derived) != 2 || !bytes.Equal(derived[0], followed.Derive("label")[0]) {
+			t.Error("it does not derive with the key that it follows first")
+		}
+		for _, one := range []*Box{old, next} {
+			if plain, err := both.Open("a", one.Seal("a", []byte("text"))); err != nil || string(plain) != "text" {
+				t.Errorf("it does not open what either key has sealed: %q, %v", plain, err)
+			}
+		}
+	}
+	before := both.Names()
+	for _, foreign := range [][]byte{newTestBox(t, 3).Seal("mark", nil), old.Seal("another", nil), nil} {
+		if err := both.Follow("mark", foreign); err == nil || both.Names()[0] != before[0] {
+			t.Errorf("it follows %v, %v", both.Names(), err)
+		}
+	}
+	if _, err := NewBox(make([]byte, MasterKeySize), make([]byte, 16)); err == nil {
+		t.Error("made a box with a second key of 16 bytes")
+	}
+}
+
 func TestParseMasterKey(t *testing.T) {
 	key := bytes.Repeat([]byte{0xfb}, MasterKeySize)
 	text := base64.StdEncoding.EncodeToString(key)
@@ -105,13 +144,13 @@ func TestABoxDerivesOneKeyPerLabel(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "31e5975fdd92ab2aa6a93db09e43cce3a999c0073de419fd4d01f03469af9eef"
-	if got := hex.EncodeToString(box.Derive("one-time codes")); got != want {
+	if got := hex.EncodeToString(box.Derive("one-time codes")[0]); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if bytes.Equal(box.Derive("one-time codes"), box.Derive("another label")) {
+	if bytes.Equal(box.Derive("one-time codes")[0], box.Derive("another label")[0]) {
 		t.Error("two labels give one key")
 	}
-	if bytes.Equal(box.Derive("one-time codes"), newTestBox(t, 1).Derive("one-time codes")) {
+	if bytes.Equal(box.Derive("one-time codes")[0], newTestBox(t, 1).Derive("one-time codes")[0]) {
 		t.Error("two master keys give one key")
 	}
 }

@@ -125,6 +125,7 @@ func misconfigurations(t *testing.T) []misconfiguration {
 		{"no token with PostgreSQL", []string{"LEDGERHOOK_DATABASE_URL=" + nowhere}, "settings", "LEDGERHOOK_TOKEN (token): is required"},
 		{"a token that is too short", []string{"LEDGERHOOK_TOKEN=short"}, "settings", "at least 32"},
 		{"a master key of another length", []string{"LEDGERHOOK_MASTER_KEY=abc"}, "settings", "exactly 32 bytes"},
+		{"a previous master key that is the present one", set(nowhere, "LEDGERHOOK_PREVIOUS_MASTER_KEY="+base64.StdEncoding.EncodeToString([]byte("master-key-of-the-test-32-bytes!"))), "settings", "is the same as LEDGERHOOK_MASTER_KEY"},
 		{"a secret's file that is not there", []string{"LEDGERHOOK_TOKEN_FILE=/nowhere"}, "settings", "must be a readable file"},
 		{"a weak first password", []string{"LEDGERHOOK_ADMIN_PASSWORD=password1"}, "settings", "LEDGERHOOK_ADMIN_PASSWORD"},
 		{"a network that is none", []string{"LEDGERHOOK_DELIVERY_ALLOW_CIDRS=10.0.0.0/33"}, "settings", "must be a list of networks"},
