@@ -77,10 +77,7 @@ func (b *batch) underWay(ctx context.Context, d webhook.Delivery) (id string, er
 // delivery reads a delivery inside the batch.
 func (b *batch) delivery(ctx context.Context, id string) (d webhook.Delivery, err error) {
 	err = b.tx.QueryRowContext(ctx, "SELECT "+rows.DeliveryColumns+" FROM deliveries WHERE id = $1", id).Scan(rows.DeliveryFields(&d)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return d, webhook.NotFound("delivery", id)
-	}
-	return d, err
+	return d, database.OrNone(err, webhook.NotFound("delivery", id))
 }
 
 // repeat makes a new delivery of a finished one's event: the same webhook-id,

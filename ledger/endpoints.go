@@ -3,8 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -47,10 +45,7 @@ func (l *Ledger) createEndpoint(ctx context.Context, e webhook.Endpoint, change 
 		var disabled bool
 		var place string
 		err := tx.QueryRowContext(ctx, "SELECT disabled, unrouted FROM partners WHERE code = $1"+l.db.ForUpdate, e.PartnerCode).Scan(&disabled, &place)
-		if errors.Is(err, sql.ErrNoRows) {
-			return webhook.NotFound("partner", e.PartnerCode)
-		}
-		if err != nil {
+		if err := database.OrNone(err, webhook.NotFound("partner", e.PartnerCode)); err != nil {
 			return err
 		}
 		var n int

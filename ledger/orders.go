@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -99,10 +97,8 @@ func (l *Ledger) QROrder(ctx context.Context, token string) (orders.Order, error
 // findOrder returns the one order that a condition can hold for.
 func (l *Ledger) findOrder(ctx context.Context, q database.Querier, where string, args ...any) (o orders.Order, found bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT "+rows.OrderColumns+" FROM orders WHERE "+where, args...).Scan(rows.OrderFields(&o)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return o, false, nil
-	}
-	return o, err == nil, err
+	found, err = database.Found(err)
+	return o, found, err
 }
 
 // SettleOrder marks the conflicts of an order as settled by somebody, who says

@@ -2,8 +2,6 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,24 +28,17 @@ func (a *Accounts) AlterCode(ctx context.Context, u partners.User, change func(*
 			return fmt.Errorf("lock a user: %w", err)
 		}
 		change(&s)
-		_, err = tx.ExecContext(ctx, `UPDATE users SET verified_at = $3, code_salt = $4, code_digest = $5, code_expires_at = $6,
+		return database.Run(ctx, tx, "update a user", `UPDATE users SET verified_at = $3, code_salt = $4, code_digest = $5, code_expires_at = $6,
 			tries = $7, failures = $8, locked_until = $9, sends = $10 WHERE partner_code = $1 AND email = $2`,
 			u.PartnerCode, u.Email, database.Micros(s.VerifiedAt), database.Bytes(s.Salt), database.Bytes(s.Digest), database.Micros(s.ExpiresAt),
 			s.Tries, s.Failures, database.Micros(s.LockedUntil), joinTimes(s.Sends))
-		if err != nil {
-			return fmt.Errorf("update a user: %w", err)
-		}
-		return nil
 	})
 }
 
 // Verified implements partners.CodeStore.
 func (a *Accounts) Verified(ctx context.Context, u partners.User) (verified bool, err error) {
 	err = a.db.Read.QueryRowContext(ctx, "SELECT verified_at > 0 FROM users WHERE partner_code = $1 AND email = $2", u.PartnerCode, u.Email).Scan(&verified)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return verified, err
+	return verified, database.OrNone(err, nil)
 }
 
 // timesColumn scans a comma-separated list of times.

@@ -2,9 +2,6 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
@@ -30,10 +27,7 @@ func (a *Accounts) Credentials(ctx context.Context, personID string) (partners.C
 func (a *Accounts) credentials(ctx context.Context, where string, args ...any) (c partners.Credentials, err error) {
 	err = a.db.Read.QueryRowContext(ctx, "SELECT "+credentialColumns+" WHERE "+where, append([]any{false}, args...)...).
 		Scan(append(personFields(&c.Person), &c.PasswordHash, &c.SealedTOTP, &c.TOTPStep, &c.PartnerDisabled)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return partners.Credentials{}, nil
-	}
-	return c, err
+	return c, database.OrNone(err, nil)
 }
 
 // SetPassword gives a person a new password, signs him out everywhere but in
@@ -76,15 +70,13 @@ func (a *Accounts) SetTOTP(ctx context.Context, p partners.Person, sealed []byte
 }
 
 func replaceRecovery(ctx context.Context, tx database.Querier, personID string, hashes [][]byte) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM recovery_codes WHERE person_id = $1", personID); err != nil {
-		return fmt.Errorf("delete recovery codes: %w", err)
-	}
+	err := database.Run(ctx, tx, "delete recovery codes", "DELETE FROM recovery_codes WHERE person_id = $1", personID)
 	for _, hash := range hashes {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO recovery_codes (person_id, hash) VALUES ($1, $2)", personID, hash); err != nil {
-			return fmt.Errorf("insert a recovery code: %w", err)
+		if err == nil {
+			err = database.Run(ctx, tx, "insert a recovery code", "INSERT INTO recovery_codes (person_id, hash) VALUES ($1, $2)", personID, hash)
 		}
 	}
-	return nil
+	return err
 }
 
 // UseTOTPStep marks a step as used and reports whether it was not before, nor
@@ -116,12 +108,5 @@ func (a *Accounts) happened(ctx context.Context, query string, args ...any) (boo
 
 // updateOne updates a person, who is NotFound if he is not there.
 func updateOne(ctx context.Context, tx database.Querier, personID, query string, args ...any) error {
-	result, err := tx.ExecContext(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("update a person: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 1 {
-		return err
-	}
-	return webhook.NotFound("person", personID)
+	return database.RunOne(ctx, tx, webhook.NotFound("person", personID), "update a person", query, args...)
 }

@@ -2,8 +2,6 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -65,13 +63,10 @@ func (a *Accounts) RevokeInternalToken(ctx context.Context, id string, now time.
 	err = audit.Do(ctx, a.db, entries, func(tx database.Querier) error {
 		err := tx.QueryRowContext(ctx, "UPDATE internal_tokens SET revoked_at = CASE revoked_at WHEN 0 THEN $2 ELSE revoked_at END WHERE id = $1 RETURNING "+internalTokenColumns,
 			id, database.Micros(now)).Scan(internalTokenFields(&t)...)
-		if errors.Is(err, sql.ErrNoRows) {
-			return webhook.NotFound("token", id)
-		}
 		for i := range entries {
 			entries[i].Detail = t.Name
 		}
-		return err
+		return database.OrNone(err, webhook.NotFound("token", id))
 	})
 	return t, err
 }

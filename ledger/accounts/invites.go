@@ -2,8 +2,6 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,22 +31,15 @@ func (a *Accounts) CreateInvite(ctx context.Context, hash []byte, i partners.Inv
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO invites (hash, "+inviteColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+		return database.Run(ctx, tx, "insert an invitation", "INSERT INTO invites (hash, "+inviteColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 			hash, i.ID, i.PersonID, i.Username, i.Name, i.Email, i.PartnerCode, string(i.Role), i.InvitedBy, database.Micros(i.CreatedAt), database.Micros(i.ExpiresAt), database.Micros(i.UsedAt))
-		if err != nil {
-			return fmt.Errorf("insert an invitation: %w", err)
-		}
-		return nil
 	})
 }
 
 // voidLinks deletes the links with which a person could still choose a new
 // password.
 func voidLinks(ctx context.Context, tx database.Querier, personID string) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE person_id = $1 AND used_at = 0", personID); err != nil {
-		return fmt.Errorf("delete links for a new password: %w", err)
-	}
-	return nil
+	return database.Run(ctx, tx, "delete links for a new password", "DELETE FROM invites WHERE person_id = $1 AND used_at = 0", personID)
 }
 
 // Invites lists the invitations of a partner (of the company, if the code is
@@ -70,10 +61,7 @@ func (a *Accounts) Invite(ctx context.Context, hash []byte) (partners.Invite, er
 
 func (a *Accounts) invite(ctx context.Context, q database.Querier, hash []byte) (i partners.Invite, err error) {
 	err = q.QueryRowContext(ctx, "SELECT "+inviteColumns+" FROM invites WHERE hash = $1", hash).Scan(inviteFields(&i)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return i, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"}
-	}
-	return i, err
+	return i, database.OrNone(err, &webhook.Error{Kind: webhook.KindNotFound, Message: "there is no such invitation"})
 }
 
 // WithdrawInvite takes an invitation of a partner back and writes by. One of
@@ -81,14 +69,8 @@ func (a *Accounts) invite(ctx context.Context, q database.Querier, hash []byte) 
 func (a *Accounts) WithdrawInvite(ctx context.Context, partnerCode, id string, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = id, partnerCode
 	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
-		result, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
-		if err != nil {
-			return fmt.Errorf("delete an invitation: %w", err)
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
-		return webhook.NotFound("invitation", id)
+		return database.RunOne(ctx, tx, webhook.NotFound("invitation", id), "delete an invitation",
+			"DELETE FROM invites WHERE id = $1 AND partner_code = $2 AND used_at = 0", id, partnerCode)
 	})
 }
 
@@ -145,14 +127,8 @@ func (a *Accounts) lockEnabled(ctx context.Context, tx database.Querier, personI
 // useInvite uses an invitation up that is open at now. Of requests at the same
 // time one does.
 func useInvite(ctx context.Context, tx database.Querier, hash []byte, now time.Time) error {
-	result, err := tx.ExecContext(ctx, "UPDATE invites SET used_at = $2 WHERE hash = $1 AND used_at = 0 AND expires_at > $2", hash, database.Micros(now))
-	if err != nil {
-		return fmt.Errorf("use an invitation up: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 1 {
-		return err
-	}
-	return webhook.Conflict("this link was used already or has expired: ask for a new one")
+	return database.RunOne(ctx, tx, webhook.Conflict("this link was used already or has expired: ask for a new one"), "use an invitation up",
+		"UPDATE invites SET used_at = $2 WHERE hash = $1 AND used_at = 0 AND expires_at > $2", hash, database.Micros(now))
 }
 
 func resetPassword(ctx context.Context, tx database.Querier, personID, passwordHash string) error {

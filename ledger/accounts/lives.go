@@ -32,8 +32,8 @@ func (a *Accounts) BoundLives(ctx context.Context, now time.Time) error {
 		{"webhook secrets", "UPDATE secrets SET retires_at = $1 WHERE retires_at > $2", []any{end(partners.SecretOverlap), wrong(partners.SecretOverlap)}},
 		{"failed sign-ins", "UPDATE login_failures SET last_at = $1 WHERE last_at > $2", []any{end(0), wrong(0)}},
 	} {
-		if _, err := a.db.Write.ExecContext(ctx, step.query, step.args...); err != nil {
-			return fmt.Errorf("bound the lives of %s: %w", step.what, err)
+		if err := database.Run(ctx, a.db.Write, "bound the lives of "+step.what, step.query, step.args...); err != nil {
+			return err
 		}
 	}
 	return a.boundOldKeys(ctx, now)
@@ -66,9 +66,9 @@ func (a *Accounts) boundOldKeys(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("read the keys that were replaced: %w", err)
 	}
 	for _, c := range changes { // what changes meanwhile waits for the next sweep
-		_, err := a.db.Write.ExecContext(ctx, "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
+		err := database.Run(ctx, a.db.Write, "bound the lives of replaced keys", "UPDATE partners SET old_keys = $3 WHERE code = $1 AND old_keys = $2", c.code, c.was, c.is)
 		if err != nil {
-			return fmt.Errorf("bound the lives of replaced keys: %w", err)
+			return err
 		}
 	}
 	return nil

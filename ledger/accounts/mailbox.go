@@ -11,12 +11,8 @@ import (
 
 // KeepLetter implements partners.MailboxStore.
 func (a *Accounts) KeepLetter(ctx context.Context, k partners.KeptLetter) error {
-	_, err := a.db.Write.ExecContext(ctx, "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+	return database.Run(ctx, a.db.Write, "keep a letter", "INSERT INTO mailbox (id, partner_code, email, lang, sealed_code, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
 		k.ID, k.To.PartnerCode, k.To.Email, k.To.Lang, k.SealedCode, database.Micros(k.CreatedAt))
-	if err != nil {
-		return fmt.Errorf("keep a letter: %w", err)
-	}
-	return nil
 }
 
 // Letters implements partners.MailboxStore.
@@ -28,10 +24,7 @@ func (a *Accounts) Letters(ctx context.Context, cursor string, limit int) (found
 	found, err = database.Collect(ctx, a.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", limit+1), func(k *partners.KeptLetter) []any {
 		return []any{&k.ID, &k.To.PartnerCode, &k.To.Email, &k.To.Lang, &k.SealedCode, database.Time(&k.CreatedAt)}
 	})
-	if len(found) > limit {
-		found = found[:limit]
-		next = found[limit-1].ID
-	}
+	found, next = database.Page(found, limit, func(k partners.KeptLetter) string { return k.ID })
 	return found, next, err
 }
 

@@ -41,9 +41,6 @@ func (a *Accounts) Partners(ctx context.Context, cursor string, limit int) (foun
 		found = append(found, p)
 		return err
 	})
-	if len(found) > limit {
-		found = found[:limit]
-		next = found[limit-1].Code
-	}
+	found, next = database.Page(found, limit, func(p partners.Partner) string { return p.Code })
 	return found, next, err
 }

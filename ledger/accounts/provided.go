@@ -3,9 +3,7 @@ package accounts
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -53,13 +51,10 @@ func (a *Accounts) ProvidedOperator(ctx context.Context, subject string, p partn
 
 func (a *Accounts) lockProvided(ctx context.Context, tx database.Querier, subject string) (p partners.Person, known bool, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT "+personColumns+" FROM people p WHERE p.subject = $1"+a.db.ForUpdate, subject).Scan(personFields(&p)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, false, nil
+	if known, err = database.Found(err); err != nil {
+		err = fmt.Errorf("lock an operator of the provider: %w", err)
 	}
-	if err != nil {
-		return p, false, fmt.Errorf("lock an operator of the provider: %w", err)
-	}
-	return p, true, nil
+	return p, known, err
 }
 
 func (a *Accounts) makeProvided(ctx context.Context, tx database.Querier, subject string, p partners.Person, now time.Time) (partners.Person, error) {
@@ -85,12 +80,10 @@ func updateProvided(ctx context.Context, tx database.Querier, who *partners.Pers
 	if *who == before {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE people SET name = $2, email = $3, role = $4 WHERE id = $1", who.ID, who.Name, who.Email, string(who.Role))
-	if err != nil {
-		return fmt.Errorf("update an operator of the provider: %w", err)
-	}
-	if who.Role == before.Role {
-		return nil
+	err := database.Run(ctx, tx, "update an operator of the provider", "UPDATE people SET name = $2, email = $3, role = $4 WHERE id = $1",
+		who.ID, who.Name, who.Email, string(who.Role))
+	if err != nil || who.Role == before.Role {
+		return err
 	}
 	return audit.Append(ctx, tx, []partners.AuditEntry{{Actor: "ledgerhook", Action: "person.role", Target: who.ID,
 		Detail: who.Username + ": " + string(before.Role) + " → " + string(who.Role) + ", by the provider's groups"}}, now)

@@ -2,8 +2,6 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,12 +13,8 @@ import (
 )
 
 func insertSecret(ctx context.Context, q database.Querier, s partners.Secret) error {
-	_, err := q.ExecContext(ctx, "INSERT INTO secrets ("+rows.SecretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+	return database.Run(ctx, q, "insert secret", "INSERT INTO secrets ("+rows.SecretColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 		s.ID, s.PartnerCode, string(s.State), s.Sealed, database.Micros(s.CreatedAt), database.Micros(s.ActivatedAt), database.Micros(s.RetiresAt), database.Micros(s.RevokedAt))
-	if err != nil {
-		return fmt.Errorf("insert secret: %w", err)
-	}
-	return nil
 }
 
 // maxPendingSecrets keeps a partner's list of unused secrets short.
@@ -47,8 +41,7 @@ func (a *Accounts) Secrets(ctx context.Context, code string) ([]partners.Secret,
 	if _, err := a.Partner(ctx, code); err != nil {
 		return nil, err
 	}
-	found, err := secretsOf(ctx, a.db.Read, code)
-	return found, err
+	return secretsOf(ctx, a.db.Read, code)
 }
 
 func secretsOf(ctx context.Context, q database.Querier, code string) (found []partners.Secret, err error) {
@@ -88,10 +81,10 @@ func (a *Accounts) changeSecret(ctx context.Context, code, id string, by []partn
 		}
 		changed = *secret
 		for _, s := range have {
-			_, err := tx.ExecContext(ctx, "UPDATE secrets SET state = $2, activated_at = $3, retires_at = $4, revoked_at = $5 WHERE id = $1",
+			err := database.Run(ctx, tx, "update secret", "UPDATE secrets SET state = $2, activated_at = $3, retires_at = $4, revoked_at = $5 WHERE id = $1",
 				s.ID, string(s.State), database.Micros(s.ActivatedAt), database.Micros(s.RetiresAt), database.Micros(s.RevokedAt))
 			if err != nil {
-				return fmt.Errorf("update secret: %w", err)
+				return err
 			}
 		}
 		return nil
@@ -104,10 +97,7 @@ func (a *Accounts) alterSecrets(ctx context.Context, code string, entries []part
 	return audit.Do(ctx, a.db, entries, func(tx database.Querier) error {
 		var found string
 		err := tx.QueryRowContext(ctx, "SELECT code FROM partners WHERE code = $1"+a.db.ForUpdate, code).Scan(&found)
-		if errors.Is(err, sql.ErrNoRows) {
-			return webhook.NotFound("partner", code)
-		}
-		if err != nil {
+		if err := database.OrNone(err, webhook.NotFound("partner", code)); err != nil {
 			return err
 		}
 		have, err := secretsOf(ctx, tx, code)

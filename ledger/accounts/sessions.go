@@ -32,12 +32,8 @@ func (a *Accounts) StartSession(ctx context.Context, hash []byte, s partners.Ses
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (hash, id, person_id, created_at, seen_at, expires_at, ip, user_agent)
+		return database.Run(ctx, tx, "insert a session", `INSERT INTO sessions (hash, id, person_id, created_at, seen_at, expires_at, ip, user_agent)
 			VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`, hash, s.ID, s.PersonID, database.Micros(s.CreatedAt), database.Micros(s.ExpiresAt), s.IP, database.Text(s.UserAgent))
-		if err != nil {
-			return fmt.Errorf("insert a session: %w", err)
-		}
-		return nil
 	})
 }
 
@@ -96,23 +92,14 @@ func (a *Accounts) Sessions(ctx context.Context, personID string, now time.Time)
 func (a *Accounts) EndSession(ctx context.Context, personID, sessionID string, by partners.AuditEntry) error {
 	by.Target = personID
 	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
-		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
-		if err != nil {
-			return fmt.Errorf("delete a session: %w", err)
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
-		return webhook.NotFound("session", sessionID)
+		return database.RunOne(ctx, tx, webhook.NotFound("session", sessionID), "delete a session",
+			"DELETE FROM sessions WHERE id = $1 AND person_id = $2", sessionID, personID)
 	})
 }
 
 // endSessions ends all sessions of a person but the one with the hash keep.
 func endSessions(ctx context.Context, tx database.Querier, personID string, keep []byte) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE person_id = $1 AND hash <> $2", personID, database.Bytes(keep)); err != nil {
-		return fmt.Errorf("end sessions: %w", err)
-	}
-	return nil
+	return database.Run(ctx, tx, "end sessions", "DELETE FROM sessions WHERE person_id = $1 AND hash <> $2", personID, database.Bytes(keep))
 }
 
 // sweepPeople deletes sessions, invitations, failures and forms that mean

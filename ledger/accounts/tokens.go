@@ -2,8 +2,6 @@ package accounts
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,54 +19,46 @@ func familyFields(f *partners.Family) []any {
 // AddFamily implements partners.TokenStore.
 func (a *Accounts) AddFamily(ctx context.Context, f partners.Family, first partners.Issued) error {
 	return a.db.InTx(ctx, func(tx database.Querier) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+		err := database.Run(ctx, tx, "insert a token family", "INSERT INTO token_families ("+familyColumns+", ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 			f.ID, f.User.PartnerCode, f.User.Email, database.Micros(f.ExpiresAt), database.Micros(f.RevokedAt), f.Current, database.Micros(f.CurrentUntil),
 			database.Bytes(f.Previous), database.Micros(f.RotatedAt), database.Bytes(f.SealedPair), database.Micros(f.EndsAt()))
 		if err != nil {
-			return fmt.Errorf("insert a token family: %w", err)
+			return err
 		}
 		return insertTokens(ctx, tx, f.ID, first)
 	})
 }
 
 func insertTokens(ctx context.Context, tx database.Querier, family string, t partners.Issued) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO refresh_tokens (hash, family_id) VALUES ($1, $2)", t.Refresh, family); err != nil {
-		return fmt.Errorf("insert a refresh token: %w", err)
-	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO access_tokens (hash, family_id, expires_at) VALUES ($1, $2, $3)",
-		t.Access, family, database.Micros(t.AccessExpires))
+	err := database.Run(ctx, tx, "insert a refresh token", "INSERT INTO refresh_tokens (hash, family_id) VALUES ($1, $2)", t.Refresh, family)
 	if err != nil {
-		return fmt.Errorf("insert an access token: %w", err)
+		return err
 	}
-	return nil
+	return database.Run(ctx, tx, "insert an access token", "INSERT INTO access_tokens (hash, family_id, expires_at) VALUES ($1, $2, $3)",
+		t.Access, family, database.Micros(t.AccessExpires))
 }
 
 // AlterFamily implements partners.TokenStore.
 func (a *Accounts) AlterFamily(ctx context.Context, refresh []byte, change func(*partners.Family) (*partners.Issued, error)) (found bool, err error) {
 	err = a.db.InTx(ctx, func(tx database.Querier) error {
-		found = false
 		var f partners.Family
 		err := tx.QueryRowContext(ctx, "SELECT "+familyColumns+` FROM token_families
 			WHERE id = (SELECT family_id FROM refresh_tokens WHERE hash = $1)`+a.db.ForUpdate, refresh).Scan(familyFields(&f)...)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
+		if found, err = database.Found(err); err != nil {
 			return fmt.Errorf("lock a token family: %w", err)
 		}
-		found = true
+		if !found {
+			return nil
+		}
 		issued, err := change(&f)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE token_families SET revoked_at = $2, current = $3, current_until = $4, previous = $5,
+		err = database.Run(ctx, tx, "update a token family", `UPDATE token_families SET revoked_at = $2, current = $3, current_until = $4, previous = $5,
 			rotated_at = $6, sealed_pair = $7, ends_at = $8 WHERE id = $1`, f.ID, database.Micros(f.RevokedAt), f.Current, database.Micros(f.CurrentUntil),
 			database.Bytes(f.Previous), database.Micros(f.RotatedAt), database.Bytes(f.SealedPair), database.Micros(f.EndsAt()))
-		if err != nil {
-			return fmt.Errorf("update a token family: %w", err)
-		}
-		if issued == nil {
-			return nil
+		if err != nil || issued == nil {
+			return err
 		}
 		return insertTokens(ctx, tx, f.ID, *issued)
 	})
@@ -80,10 +70,8 @@ func (a *Accounts) AccessToken(ctx context.Context, access []byte) (t partners.A
 	err = a.db.Read.QueryRowContext(ctx, `SELECT f.partner_code, f.email, a.expires_at, f.revoked_at
 		FROM access_tokens a JOIN token_families f ON f.id = a.family_id WHERE a.hash = $1`, access).
 		Scan(&t.User.PartnerCode, &t.User.Email, database.Time(&t.ExpiresAt), database.Time(&t.RevokedAt))
-	if errors.Is(err, sql.ErrNoRows) {
-		return t, false, nil
-	}
-	return t, err == nil, err
+	found, err = database.Found(err)
+	return t, found, err
 }
 
 // unverifiedLife is how long failures and locks of an e-mail that was never

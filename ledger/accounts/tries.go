@@ -69,8 +69,9 @@ func (a *Accounts) alterTries(ctx context.Context, subjects []string, change fun
 		}
 		change(all)
 		for _, t := range all {
-			if _, err := tx.ExecContext(ctx, "UPDATE login_failures SET n = $2, last_at = $3 WHERE subject = $1", t.Subject, t.Failed, database.Micros(t.Last)); err != nil {
-				return fmt.Errorf("count failed sign-ins: %w", err)
+			err := database.Run(ctx, tx, "count failed sign-ins", "UPDATE login_failures SET n = $2, last_at = $3 WHERE subject = $1", t.Subject, t.Failed, database.Micros(t.Last))
+			if err != nil {
+				return err
 			}
 		}
 		return nil

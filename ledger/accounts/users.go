@@ -84,10 +84,7 @@ func (a *Accounts) PersonOf(ctx context.Context, partnerCode, id string) (partne
 
 func (a *Accounts) person(ctx context.Context, id string, t *database.Statement) (p partners.Person, err error) {
 	err = a.db.Read.QueryRowContext(ctx, t.String(), t.Args...).Scan(personFields(&p)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, webhook.NotFound("person", id)
-	}
-	return p, err
+	return p, database.OrNone(err, webhook.NotFound("person", id))
 }
 
 // People lists people in the order they were made, and the cursor of the next page.
@@ -99,10 +96,7 @@ func (a *Accounts) People(ctx context.Context, f partners.PeopleFilter) (found [
 		t.Add(" AND p.partner_code = ?", f.PartnerCode)
 	}
 	found, err = database.Collect(ctx, a.db.Read, t.Add(" ORDER BY p.id LIMIT ?", f.Limit+1), personFields)
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
+	found, next = database.Page(found, f.Limit, func(p partners.Person) string { return p.ID })
 	return found, next, err
 }
 
@@ -136,15 +130,13 @@ func (a *Accounts) AlterPerson(ctx context.Context, partnerCode, id string, by p
 		if before > 0 && len(admins) == 0 {
 			return webhook.Conflict("this is the last admin: make somebody else an admin first")
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE people SET name = $2, email = $3, role = $4, disabled = $5 WHERE id = $1", id, p.Name, p.Email, string(p.Role), p.Disabled)
+		err = database.Run(ctx, tx, "update a person", "UPDATE people SET name = $2, email = $3, role = $4, disabled = $5 WHERE id = $1", id, p.Name, p.Email, string(p.Role), p.Disabled)
+		if err != nil || !p.Disabled {
+			return err
+		}
+		err = database.Run(ctx, tx, "delete invitations of who is disabled", "DELETE FROM invites WHERE invited_by = $1 AND used_at = 0", p.Actor())
 		if err != nil {
-			return fmt.Errorf("update a person: %w", err)
-		}
-		if !p.Disabled {
-			return nil
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM invites WHERE invited_by = $1 AND used_at = 0", p.Actor()); err != nil {
-			return fmt.Errorf("delete invitations of who is disabled: %w", err)
+			return err
 		}
 		return shutOut(ctx, tx, id, nil)
 	})

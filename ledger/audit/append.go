@@ -7,9 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,10 +105,7 @@ func lockHead(ctx context.Context, q database.Querier) (seq int64, hash []byte, 
 }
 
 func moveHead(ctx context.Context, q database.Querier, seq int64, hash []byte) error {
-	if _, err := q.ExecContext(ctx, "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1", seq, database.Bytes(hash)); err != nil {
-		return fmt.Errorf("move the head of the audit chain: %w", err)
-	}
-	return nil
+	return database.Run(ctx, q, "move the head of the audit chain", "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1", seq, database.Bytes(hash))
 }
 
 // chainHash is SHA-256 over the hash before, the numbers of the entry as 8
@@ -142,8 +137,5 @@ func partnerOf(ctx context.Context, q database.Querier, target string) (code str
 		query = "SELECT partner_code FROM " + table + " WHERE id = $1"
 	}
 	err = q.QueryRowContext(ctx, query, target).Scan(&code)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return code, err
+	return code, database.OrNone(err, nil)
 }

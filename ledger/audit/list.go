@@ -34,9 +34,6 @@ func (l *Trail) AuditEntries(ctx context.Context, f partners.AuditFilter) (found
 		t.Equal("action", f.Action)
 	}
 	found, err = Read(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1))
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
+	found, next = database.Page(found, f.Limit, func(e partners.AuditEntry) string { return e.ID })
 	return found, next, err
 }

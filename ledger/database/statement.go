@@ -287,6 +287,15 @@ func Collect[T any](ctx context.Context, q Querier, t *Statement, fields func(*T
 // One is the only field of a row.
 func One[T any](v *T) []any { return []any{v} }
 
+// Page cuts what was read with one more than limit to limit, and names the last
+// of it, from where the next page goes on; empty if this is the last page.
+func Page[T any](found []T, limit int, id func(T) string) (page []T, next string) {
+	if len(found) <= limit {
+		return found, ""
+	}
+	return found[:limit], id(found[limit-1])
+}
+
 // each calls scan for every row of found.
 func each(found interface {
 	Row

@@ -4,7 +4,6 @@ package prices
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"ledgerhook/ledger/database"
@@ -20,9 +19,6 @@ func New(db *database.DB) *Prices { return &Prices{db} }
 // BoundAges makes rates that were set later than now, by a clock that was ahead,
 // as old as now. Clocks that differ as much as they may change nothing.
 func (p *Prices) BoundAges(ctx context.Context, now time.Time) error {
-	_, err := p.db.Write.ExecContext(ctx, "UPDATE rates SET updated_at = $1 WHERE updated_at > $2", database.Micros(now), database.Micros(now.Add(database.MaxClockSkew)))
-	if err != nil {
-		return fmt.Errorf("bound the ages of rates: %w", err)
-	}
-	return nil
+	return database.Run(ctx, p.db.Write, "bound the ages of rates", "UPDATE rates SET updated_at = $1 WHERE updated_at > $2",
+		database.Micros(now), database.Micros(now.Add(database.MaxClockSkew)))
 }

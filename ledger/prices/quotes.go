@@ -2,9 +2,6 @@ package prices
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"ledgerhook/ledger/database"
@@ -22,14 +19,10 @@ func quoteFields(q *orders.Quote) []any {
 
 // AddQuote stores a quote.
 func (p *Prices) AddQuote(ctx context.Context, q orders.Quote) error {
-	_, err := p.db.Write.ExecContext(ctx, "INSERT INTO quotes ("+quoteColumns+`)
+	return database.Run(ctx, p.db.Write, "store quote "+q.ID, "INSERT INTO quotes ("+quoteColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
 		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
 		database.Micros(q.CreatedAt), database.Micros(q.ExpiresAt))
-	if err != nil {
-		return fmt.Errorf("store quote %s: %w", q.ID, err)
-	}
-	return nil
 }
 
 // ValidQuote returns the newest quote of a partner, e-mail, cryptocurrency and
@@ -43,8 +36,6 @@ func (p *Prices) ValidQuote(ctx context.Context, partnerCode, email, crypto stri
 		AND fiat_amount = $4 AND expires_at > $5 AND expires_at <= $6 ORDER BY id DESC LIMIT 1`,
 		partnerCode, email, crypto, fiat, database.Micros(now), database.Micros(now.Add(validity+database.MaxClockSkew))).
 		Scan(quoteFields(&q)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return q, false, nil
-	}
-	return q, err == nil, err
+	found, err = database.Found(err)
+	return q, found, err
 }

@@ -2,8 +2,6 @@ package prices
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -41,10 +39,7 @@ func (p *Prices) SetRate(ctx context.Context, r orders.Rate, by ...partners.Audi
 // with the key CRYPTO_NOT_SUPPORTED.
 func (p *Prices) Rate(ctx context.Context, crypto string) (r orders.Rate, err error) {
 	err = p.db.Read.QueryRowContext(ctx, "SELECT "+rateColumns+" FROM rates WHERE crypto = $1", crypto).Scan(rateFields(&r)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, orders.UnknownCrypto(crypto)
-	}
-	return r, err
+	return r, database.OrNone(err, orders.UnknownCrypto(crypto))
 }
 
 // Rates lists every rate by its cryptocurrency.

@@ -20,10 +20,7 @@ func (l *Reports) Deliveries(ctx context.Context, f delivery.Filter) (found []de
 	t := rows.SelectDeliveries("d.id < ?", database.Below(f.Cursor, f.Until, webhook.DeliveryPrefix))
 	rows.Narrow(t, f)
 	found, err = rows.Deliveries(ctx, l.db.Read, t.Add(" ORDER BY d.id DESC LIMIT ?", f.Limit+1))
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
+	found, next = database.Page(found, f.Limit, func(d delivery.DeliveryWithWindow) string { return d.ID })
 	return found, next, err
 }
 

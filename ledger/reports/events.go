@@ -29,10 +29,7 @@ func (l *Reports) Events(ctx context.Context, f delivery.EventFilter) (found []w
 	t.Equal("webhook_type", string(f.Type))
 	t.Equal("object_id", f.Reference)
 	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), rows.EventFields)
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
+	found, next = database.Page(found, f.Limit, func(e webhook.Event) string { return e.ID })
 	return found, next, err
 }
 

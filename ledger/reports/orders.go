@@ -45,10 +45,7 @@ func (l *Reports) Orders(ctx context.Context, f orders.Filter) (found []orders.O
 		t.Add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
 	}
 	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), rows.OrderFields)
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = found[f.Limit-1].ID
-	}
+	found, next = database.Page(found, f.Limit, func(o orders.Order) string { return o.ID })
 	return found, next, err
 }
 

@@ -69,10 +69,7 @@ func (l *Reports) SentEvents(ctx context.Context, q EventQuery) (found []SentEve
 		})
 	}
 	slices.SortFunc(found, func(x, y SentEvent) int { return strings.Compare(y.place, x.place) })
-	if len(found) > q.Limit {
-		found = found[:q.Limit]
-		next = found[q.Limit-1].place
-	}
+	found, next = database.Page(found, q.Limit, func(e SentEvent) string { return e.place })
 	return found, next, err
 }
 

@@ -2,9 +2,7 @@ package rows
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -33,10 +31,7 @@ func ScanPartner(scan func(...any) error) (p partners.Partner, err error) {
 // Partner reads one partner, or NotFound.
 func Partner(ctx context.Context, q database.Querier, code string) (partners.Partner, error) {
 	p, err := ScanPartner(q.QueryRowContext(ctx, "SELECT "+PartnerColumns+" FROM partners WHERE code = $1", code).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, webhook.NotFound("partner", code)
-	}
-	return p, err
+	return p, database.OrNone(err, webhook.NotFound("partner", code))
 }
 
 // storedSettings is the form of partners.Settings in the ledger. What an older
