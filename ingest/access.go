@@ -117,19 +117,7 @@ func (t *Tokens) forget() {
 }
 
 // Run stores every 10 s when tokens were last used, and the rest when ctx ends.
-func (t *Tokens) Run(ctx context.Context) {
-	tick := time.NewTicker(tokenUseEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			t.noteUse(ctx)
-		case <-ctx.Done():
-			t.noteUse(ctx)
-			return
-		}
-	}
-}
+func (t *Tokens) Run(ctx context.Context) { repeat(ctx, tokenUseEvery, t.noteUse) }
 
 func (t *Tokens) noteUse(ctx context.Context) {
 	t.mu.Lock()

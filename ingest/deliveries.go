@@ -134,7 +134,7 @@ var shownStates = []webhook.State{webhook.Pending, webhook.Queued, webhook.Sendi
 
 func (a *Internal) listDeliveries(w http.ResponseWriter, r *http.Request) error {
 	f := delivery.Filter{}
-	err := readQuery(r, map[string]func(string) error{
+	return search(w, r, &f, &f.Limit, map[string]func(string) error{
 		"partnerCode": text(&f.PartnerCode),
 		"endpointId":  text(&f.EndpointID),
 		"state":       oneOf("state", shownStates, &f.State),
@@ -146,15 +146,7 @@ func (a *Internal) listDeliveries(w http.ResponseWriter, r *http.Request) error 
 		"until":       timeOf(r, "until", &f.Until),
 		"cursor":      cursor(r, isID(webhook.DeliveryPrefix), &f.Cursor),
 		"limit":       nil,
-	}, &f.Limit)
-	if err != nil {
-		return err
-	}
-	found, next, err := a.Sent.Deliveries(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	return writePage(w, found, next, showDeliveryItem)
+	}, a.Sent.Deliveries, showDeliveryItem)
 }
 
 func (a *Internal) showDelivery(w http.ResponseWriter, r *http.Request) error {
@@ -206,8 +198,5 @@ func (a *Internal) cancelDelivery(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	d, err := a.Sent.Delivery(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, showDeliveryItem(d))
+	return writeItem(w, d, err, showDeliveryItem)
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -145,16 +146,10 @@ func (a *Internal) createEndpoint(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (a *Internal) listEndpoints(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, isID(webhook.EndpointPrefix))
-	if err != nil {
-		return err
+	all := func(ctx context.Context) ([]webhook.Endpoint, error) {
+		return a.Endpoints.Endpoints(ctx, r.PathValue("code"))
 	}
-	found, err := a.Endpoints.Endpoints(r.Context(), r.PathValue("code"))
-	if err != nil {
-		return err
-	}
-	page, next := cut(found, after, limit, func(e webhook.Endpoint) string { return e.ID })
-	return writePage(w, page, next, a.listedEndpoint)
+	return list(w, r, isID(webhook.EndpointPrefix), cut(all, func(e webhook.Endpoint) string { return e.ID }), a.listedEndpoint)
 }
 
 func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -174,12 +169,9 @@ func (a *Internal) showEndpoint(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changeEndpoint applies a change, notes it and shows the endpoint.
-func (a *Internal) changeEndpoint(w http.ResponseWriter, r *http.Request, action string, change func(*webhook.Endpoint) error) error {
-	e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), change, by(r, action, ""))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, a.showEndpointItem(e))
+func (a *Internal) changeEndpoint(w http.ResponseWriter, r *http.Request, note partners.AuditEntry, change func(*webhook.Endpoint) error) error {
+	e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), change, note)
+	return writeItem(w, e, err, a.showEndpointItem)
 }
 
 func (a *Internal) patchEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -194,18 +186,15 @@ func (a *Internal) patchEndpoint(w http.ResponseWriter, r *http.Request) error {
 		}
 		request.URL = &tidy
 	}
-	return a.changeEndpoint(w, r, "endpoint.change", func(e *webhook.Endpoint) error { return a.apply(request, e) })
+	return a.changeEndpoint(w, r, by(r, "endpoint.change", ""), func(e *webhook.Endpoint) error { return a.apply(request, e) })
 }
 
 func (a *Internal) pauseEndpoint(w http.ResponseWriter, r *http.Request) error {
-	return a.changeEndpoint(w, r, "endpoint.pause", func(e *webhook.Endpoint) error { e.Window.Paused = true; return nil })
+	return a.changeEndpoint(w, r, by(r, "endpoint.pause", ""), func(e *webhook.Endpoint) error { e.Window.Paused = true; return nil })
 }
 
 func (a *Internal) resumeEndpoint(w http.ResponseWriter, r *http.Request) error {
-	return a.changeEndpoint(w, r, "endpoint.resume", func(e *webhook.Endpoint) error {
-		e.Window.Resume()
-		return nil
-	})
+	return a.changeEndpoint(w, r, by(r, "endpoint.resume", ""), func(e *webhook.Endpoint) error { e.Window.Resume(); return nil })
 }
 
 // reasonRequest is why somebody does what should not be done lightly.
@@ -228,14 +217,10 @@ func (a *Internal) moveBreaker(action string, move func(b *webhook.Breaker, reas
 		if err != nil {
 			return err
 		}
-		e, err := a.Endpoints.UpdateEndpoint(r.Context(), partners.Everything(), r.PathValue("id"), func(e *webhook.Endpoint) error {
+		return a.changeEndpoint(w, r, by(r, action, reason), func(e *webhook.Endpoint) error {
 			move(&e.Window.Breaker, reason)
 			return nil
-		}, by(r, action, reason))
-		if err != nil {
-			return err
-		}
-		return web.WriteJSON(w, http.StatusOK, a.showEndpointItem(e))
+		})
 	}
 }
 

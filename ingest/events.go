@@ -149,7 +149,7 @@ func showEventItem(e webhook.Event) eventItem {
 
 func (a *Internal) listEvents(w http.ResponseWriter, r *http.Request) error {
 	f := delivery.EventFilter{}
-	err := readQuery(r, map[string]func(string) error{
+	return search(w, r, &f, &f.Limit, map[string]func(string) error{
 		"partnerCode": text(&f.PartnerCode),
 		"webhookType": typeName(&f.Type),
 		"reference":   text(&f.Reference),
@@ -157,15 +157,7 @@ func (a *Internal) listEvents(w http.ResponseWriter, r *http.Request) error {
 		"until":       timeOf(r, "until", &f.Until),
 		"cursor":      cursor(r, isID(webhook.EventPrefix), &f.Cursor),
 		"limit":       nil,
-	}, &f.Limit)
-	if err != nil {
-		return err
-	}
-	events, next, err := a.Accepted.Events(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	return writePage(w, events, next, showEventItem)
+	}, a.Accepted.Events, showEventItem)
 }
 
 func (a *Internal) showEvent(w http.ResponseWriter, r *http.Request) error {

@@ -41,18 +41,16 @@ func showSigningKey(k partners.SigningKey, state string) signingKeyItem {
 }
 
 func (a *Internal) listKeys(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, func(position string) error { _, err := strconv.ParseInt(position, 10, 64); return err })
-	if err != nil {
-		return err
+	isTime := func(position string) error { _, err := strconv.ParseInt(position, 10, 64); return err }
+	var all []partners.SigningKey
+	oldestFirst := func(ctx context.Context) (_ []partners.SigningKey, err error) {
+		all, err = a.Keys.SigningKeys(ctx)
+		slices.Reverse(all)
+		return all, err
 	}
-	found, err := a.Keys.SigningKeys(r.Context())
-	if err != nil {
-		return err
-	}
-	slices.Reverse(found) // newest first is how they are read
+	page := cut(oldestFirst, func(k partners.SigningKey) string { return fmt.Sprintf("%020d", k.ActivatesAt.UnixMicro()) })
 	now := time.Now()
-	page, next := cut(found, after, limit, func(k partners.SigningKey) string { return fmt.Sprintf("%020d", k.ActivatesAt.UnixMicro()) })
-	return writePage(w, page, next, func(k partners.SigningKey) signingKeyItem { return showSigningKey(k, k.State(found, now)) })
+	return list(w, r, isTime, page, func(k partners.SigningKey) signingKeyItem { return showSigningKey(k, k.State(all, now)) })
 }
 
 // rotateSigningKey makes a key that follows the active one.

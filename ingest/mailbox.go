@@ -26,21 +26,15 @@ type letterItem struct {
 // listLetters shows the development mailbox, once its reading is noted: a code
 // lets its reader in.
 func (a *Internal) listLetters(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, isID(partners.LetterPrefix))
-	if err != nil {
-		return err
-	}
-	note := by(r, "mailbox.read", "")
-	note.Target = "mailbox"
-	if err := a.Audit.Audit(r.Context(), note); err != nil {
-		a.Metrics.AuditFailed()
-		return fmt.Errorf("note that the mailbox is read: %w", err)
-	}
-	found, next, err := a.Mailbox.List(r.Context(), after, limit)
-	if err != nil {
-		return err
-	}
-	return writePage(w, found, next, func(l partners.OpenLetter) letterItem {
+	return list(w, r, isID(partners.LetterPrefix), func(ctx context.Context, after string, limit int) ([]partners.OpenLetter, string, error) {
+		note := by(r, "mailbox.read", "")
+		note.Target = "mailbox"
+		if err := a.Audit.Audit(ctx, note); err != nil {
+			a.Metrics.AuditFailed()
+			return nil, "", fmt.Errorf("note that the mailbox is read: %w", err)
+		}
+		return a.Mailbox.List(ctx, after, limit)
+	}, func(l partners.OpenLetter) letterItem {
 		return letterItem{l.ID, l.To.PartnerCode, l.To.Email, l.Code, l.Subject, web.Time(l.CreatedAt)}
 	})
 }

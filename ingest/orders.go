@@ -29,33 +29,38 @@ type OrderLists interface {
 
 // orderItem is an order as lists show it. Amounts of fiat are whole VND.
 type orderItem struct {
-	OrderID         string             `json:"orderId"`
-	ExternalOrderID string             `json:"externalOrderId"`
-	PartnerCode     string             `json:"partnerCode"`
-	UserEmail       string             `json:"userEmail"`
-	Type            string             `json:"type"`
-	Status          string             `json:"status"`
-	Sequence        int64              `json:"sequence"` // status changes so far
-	FiatAmount      int64              `json:"fiatAmount"`
-	PaidAmount      int64              `json:"paidAmount"`
-	TokenTransfer   orderTokenTransfer `json:"tokenTransfer"`
-	BankTransfer    orderBankTransfer  `json:"bankTransfer"`
-	Fees            orderFees          `json:"fees"`
-	Description     string             `json:"description"`
-	PayoutAt        web.Time           `json:"payoutAt"`
-	CreatedAt       web.Time           `json:"createdAt"`
-	UpdatedAt       web.Time           `json:"updatedAt"`
-	ExpiresAt       web.Time           `json:"expiresAt"`
-	Erased          *erasedItem        `json:"erased"` // what it says of the customer
+	OrderID         string            `json:"orderId"`
+	ExternalOrderID string            `json:"externalOrderId"`
+	PartnerCode     string            `json:"partnerCode"`
+	UserEmail       string            `json:"userEmail"`
+	Type            string            `json:"type"`
+	Status          string            `json:"status"`
+	Sequence        int64             `json:"sequence"` // status changes so far
+	FiatAmount      int64             `json:"fiatAmount"`
+	PaidAmount      int64             `json:"paidAmount"`
+	TokenTransfer   tokenTransfer     `json:"tokenTransfer"`
+	BankTransfer    orderBankTransfer `json:"bankTransfer"`
+	Fees            orderFees         `json:"fees"`
+	Description     string            `json:"description"`
+	PayoutAt        web.Time          `json:"payoutAt"`
+	CreatedAt       web.Time          `json:"createdAt"`
+	UpdatedAt       web.Time          `json:"updatedAt"`
+	ExpiresAt       web.Time          `json:"expiresAt"`
+	Erased          *erasedItem       `json:"erased"` // what it says of the customer
 }
 
-type orderTokenTransfer struct {
+// tokenTransfer is the token side of an order, alike for both interfaces.
+type tokenTransfer struct {
 	Currency      string      `json:"currency"`
 	Network       string      `json:"network"`
 	Price         json.Number `json:"price"`
 	Amount        json.Number `json:"amount"`
 	WalletAddress string      `json:"walletAddress"`
 	TxHash        string      `json:"txHash"`
+}
+
+func showTokenTransfer(t orders.TokenTransfer) tokenTransfer {
+	return tokenTransfer{t.Currency, t.Network, json.Number(t.Price.String()), json.Number(t.Amount.String()), t.WalletAddress, t.TxHash}
 }
 
 type orderBankTransfer struct {
@@ -74,12 +79,11 @@ type orderFees struct {
 }
 
 func showOrderItem(o orders.Order) orderItem {
-	token, bank := o.TokenTransfer, o.BankTransfer
+	bank := o.BankTransfer
 	return orderItem{
 		OrderID: o.ID, ExternalOrderID: o.ExternalOrderID, PartnerCode: o.PartnerCode, UserEmail: o.Email, Type: o.Type,
 		Status: string(o.Status), Sequence: o.Sequence, FiatAmount: o.FiatAmount, PaidAmount: o.PaidAmount,
-		TokenTransfer: orderTokenTransfer{Currency: token.Currency, Network: token.Network, Price: json.Number(token.Price.String()),
-			Amount: json.Number(token.Amount.String()), WalletAddress: token.WalletAddress, TxHash: token.TxHash},
+		TokenTransfer: showTokenTransfer(o.TokenTransfer),
 		BankTransfer: orderBankTransfer{BankBIN: bank.BankBIN, BankName: bank.BankName, BankAccountName: bank.AccountName,
 			BankAccountNumber: bank.AccountNumber, Card: bank.Card, ContentPayment: bank.Content, TotalPayment: bank.TotalPayment},
 		Fees:        orderFees{SystemFee: o.Fees.System, ProcessingFee: o.Fees.Processing},
@@ -129,7 +133,7 @@ func showOrderChange(c orders.Change) orderChange {
 
 func (a *Internal) listOrders(w http.ResponseWriter, r *http.Request) error {
 	f := orders.Filter{}
-	err := readQuery(r, map[string]func(string) error{
+	return search(w, r, &f, &f.Limit, map[string]func(string) error{
 		"partnerCode": text(&f.PartnerCode),
 		"status":      oneOf("status", orders.Statuses, &f.Status),
 		"reference":   text(&f.Reference),
@@ -137,15 +141,7 @@ func (a *Internal) listOrders(w http.ResponseWriter, r *http.Request) error {
 		"until":       timeOf(r, "until", &f.Until),
 		"cursor":      cursor(r, isID(webhook.OrderPrefix), &f.Cursor),
 		"limit":       nil,
-	}, &f.Limit)
-	if err != nil {
-		return err
-	}
-	found, next, err := a.OrderLists.Orders(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	return writePage(w, found, next, listedOrder)
+	}, a.OrderLists.Orders, listedOrder)
 }
 
 // showOrder answers with an order, its history and what became of its
@@ -183,10 +179,7 @@ func (a *Internal) showOrder(w http.ResponseWriter, r *http.Request) error {
 // startPayout marks an order's payout as started, from when on it cannot expire.
 func (a *Internal) startPayout(w http.ResponseWriter, r *http.Request) error {
 	o, _, err := a.Orders.MarkPayout(r.Context(), r.PathValue("id"), by(r, "order.payout", ""))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
+	return writeItem(w, o, err, showOrderItem)
 }
 
 // transitionOrder changes an order's status. Whoever holds the token of this
@@ -217,10 +210,7 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 	}
 	o, _, err := a.Orders.TransitionOrder(r.Context(), r.PathValue("id"), move,
 		by(r, "order.transition", strings.TrimSuffix(request.Status+": "+request.Reason, ": ")))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, showOrderItem(o))
+	return writeItem(w, o, err, showOrderItem)
 }
 
 // settleOrder marks the conflicts of an order as settled.

@@ -171,15 +171,6 @@ type orderAnswer struct {
 	Signature   string `json:"signature"`
 }
 
-type tokenTransfer struct {
-	Currency      string      `json:"currency"`
-	Network       string      `json:"network"`
-	Price         json.Number `json:"price"`
-	Amount        json.Number `json:"amount"`
-	WalletAddress string      `json:"walletAddress"`
-	TxHash        string      `json:"txHash"`
-}
-
 type bankTransfer struct {
 	BankAccountName   string      `json:"bankAccountName"`
 	BankAccountNumber string      `json:"bankAccountNumber"`
@@ -194,10 +185,10 @@ func (p *Partner) answerOrder(c call, o orders.Order, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, b := o.TokenTransfer, o.BankTransfer
+	b := o.BankTransfer
 	answer := orderAnswer{
 		ExternalOrderID: o.ExternalOrderID, Type: o.Type, FiatAmount: dong(o.FiatAmount), PaidAmount: dong(o.PaidAmount),
-		TokenTransfer: tokenTransfer{t.Currency, t.Network, json.Number(t.Price.String()), json.Number(t.Amount.String()), t.WalletAddress, t.TxHash},
+		TokenTransfer: showTokenTransfer(o.TokenTransfer),
 		BankTransfer:  bankTransfer{b.AccountName, b.AccountNumber, b.BankName, b.Content, dong(b.TotalPayment), p.qrURL(b.QRToken)},
 		Status:        string(o.Status), Description: o.Description,
 		CreatedAt: o.CreatedAt.UTC().Format(orders.TimeFormat), ExpiresAt: o.ExpiresAt.UTC().Format(orders.TimeFormat),

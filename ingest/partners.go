@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"encoding/hex"
 	"net/http"
 	"time"
@@ -69,32 +70,18 @@ func (a *Internal) createPartner(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) listPartners(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, partners.CheckCode)
-	if err != nil {
-		return err
-	}
-	found, next, err := a.Partners.Partners(r.Context(), after, limit)
-	if err != nil {
-		return err
-	}
-	return writePage(w, found, next, a.showPartnerItem)
+	return list(w, r, partners.CheckCode, a.Partners.Partners, a.showPartnerItem)
 }
 
 func (a *Internal) showPartner(w http.ResponseWriter, r *http.Request) error {
 	p, err := a.Partners.Partner(r.Context(), r.PathValue("code"))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, a.showPartnerItem(p))
+	return writeItem(w, p, err, a.showPartnerItem)
 }
 
 // changePartner applies a change, notes it and shows the partner.
 func (a *Internal) changePartner(w http.ResponseWriter, r *http.Request, action string, change func(*partners.Partner) error) error {
 	p, err := a.PartnerUpdates.UpdatePartner(r.Context(), r.PathValue("code"), change, by(r, action, ""))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, a.showPartnerItem(p))
+	return writeItem(w, p, err, a.showPartnerItem)
 }
 
 func (a *Internal) patchPartner(w http.ResponseWriter, r *http.Request) error {
@@ -167,32 +154,20 @@ func (a *Internal) createSecret(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) listSecrets(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, isID(webhook.SecretPrefix))
-	if err != nil {
-		return err
+	all := func(ctx context.Context) ([]partners.Secret, error) {
+		return a.Secrets.Secrets(ctx, r.PathValue("code"))
 	}
-	found, err := a.Secrets.Secrets(r.Context(), r.PathValue("code"))
-	if err != nil {
-		return err
-	}
-	page, next := cut(found, after, limit, func(s partners.Secret) string { return s.ID })
-	return writePage(w, page, next, showSecretItem)
+	return list(w, r, isID(webhook.SecretPrefix), cut(all, func(s partners.Secret) string { return s.ID }), showSecretItem)
 }
 
 func (a *Internal) activateSecret(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.Secrets.ActivateSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by(r, "secret.activate", ""))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, showSecretItem(s))
+	return writeItem(w, s, err, showSecretItem)
 }
 
 func (a *Internal) revokeSecret(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.Secrets.RevokeSecret(r.Context(), r.PathValue("code"), r.PathValue("id"), time.Now(), by(r, "secret.revoke", ""))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, showSecretItem(s))
+	return writeItem(w, s, err, showSecretItem)
 }
 
 type auditItem struct {
@@ -209,19 +184,11 @@ type auditItem struct {
 
 func (a *Internal) listAudit(w http.ResponseWriter, r *http.Request) error {
 	var f partners.AuditFilter
-	err := readQuery(r, map[string]func(string) error{
+	return search(w, r, &f, &f.Limit, map[string]func(string) error{
 		"actor": text(&f.Actor), "action": text(&f.Action), "target": text(&f.Target), "partnerCode": text(&f.PartnerCode),
 		"since": timeOf(r, "since", &f.Since), "until": timeOf(r, "until", &f.Until),
 		"cursor": cursor(r, isID(webhook.AuditPrefix), &f.Cursor), "limit": nil,
-	}, &f.Limit)
-	if err != nil {
-		return err
-	}
-	found, next, err := a.Audit.AuditEntries(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	return writePage(w, found, next, func(e partners.AuditEntry) auditItem {
+	}, a.Audit.AuditEntries, func(e partners.AuditEntry) auditItem {
 		return auditItem{e.ID, web.Time(e.At), e.Actor, e.Action, e.Target, webhook.MaskCards(e.Detail), e.PartnerCode, e.Seq, hex.EncodeToString(e.Hash)}
 	})
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -96,25 +97,51 @@ func isID(prefix string) func(string) error {
 	return func(position string) error { return webhook.CheckID("cursor", prefix, position) }
 }
 
-// readPage reads the parameters of a list that has no filters.
-func readPage(r *http.Request, check func(string) error) (after string, limit int, err error) {
-	err = readQuery(r, map[string]func(string) error{"cursor": cursor(r, check, &after), "limit": nil}, &limit)
-	return after, limit, err
+// search answers with the page of a list that the query asks for: readers put
+// its parameters into *f, of which limit is a part, and find reads it.
+func search[F, T, Item any](w http.ResponseWriter, r *http.Request, f *F, limit *int, readers map[string]func(string) error,
+	find func(context.Context, F) (found []T, next string, err error), show func(T) Item) error {
+	if err := readQuery(r, readers, limit); err != nil {
+		return err
+	}
+	found, next, err := find(r.Context(), *f)
+	if err != nil {
+		return err
+	}
+	return writePage(w, found, next, show)
 }
 
-// cut is the page after a position of a list that is short and in the order
-// of its ids.
-func cut[T any](all []T, after string, limit int, id func(T) string) (page []T, next string) {
-	from := 0
-	for from < len(all) && id(all[from]) <= after {
-		from++
+// pages reads the page of a list after a position.
+type pages[T any] func(ctx context.Context, after string, limit int) (page []T, next string, err error)
+
+// list is search without filters; check knows the list's positions.
+func list[T, Item any](w http.ResponseWriter, r *http.Request, check func(string) error, read pages[T], show func(T) Item) error {
+	var after string
+	var limit int
+	if err := readQuery(r, map[string]func(string) error{"cursor": cursor(r, check, &after), "limit": nil}, &limit); err != nil {
+		return err
 	}
-	page = all[from:]
-	if len(page) > limit {
-		page = page[:limit]
-		next = id(page[limit-1])
+	found, next, err := read(r.Context(), after, limit)
+	if err != nil {
+		return err
 	}
-	return page, next
+	return writePage(w, found, next, show)
+}
+
+// cut makes pages of a list that is short, so that all of it is read, and in
+// the order of its ids.
+func cut[T any](all func(context.Context) ([]T, error), id func(T) string) pages[T] {
+	return func(ctx context.Context, after string, limit int) (page []T, next string, err error) {
+		page, err = all(ctx)
+		for len(page) > 0 && id(page[0]) <= after {
+			page = page[1:]
+		}
+		if len(page) > limit {
+			page = page[:limit]
+			next = id(page[limit-1])
+		}
+		return page, next, err
+	}
 }
 
 func typeName(into *webhook.Type) func(string) error {
@@ -139,6 +166,14 @@ func number(name string, from, to int, into *int) func(string) error {
 		}
 		return nil
 	}
+}
+
+// writeItem answers with an item unless err is why there is none.
+func writeItem[T, Item any](w http.ResponseWriter, item T, err error, show func(T) Item) error {
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, show(item))
 }
 
 // writePage answers a list.

@@ -51,21 +51,11 @@ func (a *Internal) putRate(w http.ResponseWriter, r *http.Request) error {
 	if err := rate.Validate(); err != nil {
 		return err
 	}
-	if rate, err = a.Rates.SetRate(r.Context(), rate, by(r, "rate.set", "")); err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, showRate(rate))
+	rate, err = a.Rates.SetRate(r.Context(), rate, by(r, "rate.set", ""))
+	return writeItem(w, rate, err, showRate)
 }
 
 func (a *Internal) listRates(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, func(string) error { return nil })
-	if err != nil {
-		return err
-	}
-	found, err := a.Rates.Rates(r.Context())
-	if err != nil {
-		return err
-	}
-	page, next := cut(found, after, limit, func(r orders.Rate) string { return r.Crypto })
-	return writePage(w, page, next, showRate)
+	anything := func(string) error { return nil }
+	return list(w, r, anything, cut(a.Rates.Rates, func(r orders.Rate) string { return r.Crypto }), showRate)
 }

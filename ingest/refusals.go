@@ -46,15 +46,18 @@ func NewRefusals(store RefusalStore, m *Metrics, log *slog.Logger) *Refusals {
 }
 
 // Run stores every second what has come, and the rest when ctx ends.
-func (r *Refusals) Run(ctx context.Context) {
-	tick := time.NewTicker(refusalsEvery)
+func (r *Refusals) Run(ctx context.Context) { repeat(ctx, refusalsEvery, r.flush) }
+
+// repeat runs do now and then, and once more when ctx has ended.
+func repeat(ctx context.Context, every time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			r.flush(ctx)
+			do(ctx)
 		case <-ctx.Done():
-			r.flush(ctx)
+			do(ctx)
 			return
 		}
 	}

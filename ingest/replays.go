@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -223,15 +224,9 @@ func (a *Internal) previewReplay(w http.ResponseWriter, r *http.Request, f deliv
 }
 
 func (a *Internal) listReplays(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, isID(webhook.ReplayPrefix))
-	if err != nil {
-		return err
-	}
-	found, next, err := a.Replays.Replays(r.Context(), partners.Everything(), after, limit)
-	if err != nil {
-		return err
-	}
-	return writePage(w, found, next, showReplayItem)
+	return list(w, r, isID(webhook.ReplayPrefix), func(ctx context.Context, after string, limit int) ([]delivery.Replay, string, error) {
+		return a.Replays.Replays(ctx, partners.Everything(), after, limit)
+	}, showReplayItem)
 }
 
 func (a *Internal) showReplay(w http.ResponseWriter, r *http.Request) error {

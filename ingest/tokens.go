@@ -52,16 +52,8 @@ func (a *Internal) createToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *Internal) listTokens(w http.ResponseWriter, r *http.Request) error {
-	after, limit, err := readPage(r, isID(partners.InternalTokenPrefix))
-	if err != nil {
-		return err
-	}
-	found, err := a.Tokens.store.InternalTokens(r.Context())
-	if err != nil {
-		return err
-	}
-	page, next := cut(found, after, limit, func(t partners.InternalToken) string { return t.ID })
-	return writePage(w, page, next, showToken)
+	all := cut(a.Tokens.store.InternalTokens, func(t partners.InternalToken) string { return t.ID })
+	return list(w, r, isID(partners.InternalTokenPrefix), all, showToken)
 }
 
 func (a *Internal) revokeToken(w http.ResponseWriter, r *http.Request) error {
