@@ -136,9 +136,6 @@ func trackOf(o orders.Order, history []orders.Change) (track []orderStop) {
 // conflicts as settled; the ledger says what the life cycle allows. The same
 // form sent again changes nothing.
 func (s pages) moveOrder(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	id, form := r.PathValue("id"), r.PostForm
 	reason := strings.TrimSpace(form.Get("reason"))
 	done, again, err := s.Accounts.OnceForm(r.Context(), form.Get("form"), func() (string, error) {

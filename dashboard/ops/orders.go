@@ -17,7 +17,7 @@ func (s pages) orderRoutes() []shell.Route {
 	return []shell.Route{
 		shell.Read("GET /ops/orders", s.ordersPage),
 		shell.Read("GET /ops/orders/{id}", s.orderPage),
-		shell.Act("POST /ops/orders/{id}/move", s.moveOrder),
+		shell.Act("POST /ops/orders/{id}/move", shell.Form(s.moveOrder)),
 	}
 }
 

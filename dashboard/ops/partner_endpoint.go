@@ -68,7 +68,7 @@ func (s pages) switchPartner(off bool) shell.Page {
 func (s pages) partnerRoutes() []shell.Route {
 	return []shell.Route{
 		shell.Read("GET /ops/partners", s.partnersPage),
-		shell.Act("POST /ops/partners", s.createPartner),
+		shell.Act("POST /ops/partners", shell.Form(s.createPartner)),
 		shell.Read("GET /ops/partners/{code}", s.partnerPage),
 		shell.Act("POST /ops/partners/{code}/disable", s.switchPartner(true)),
 		shell.Act("POST /ops/partners/{code}/enable", s.switchPartner(false)),

@@ -126,9 +126,6 @@ func newPartnerFields(code, name, key string) []shell.Field {
 
 // createPartner opens an account and shows its secrets, this once.
 func (s pages) createPartner(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	form := r.PostForm
 	made, err := partners.NewAccount(s.Box, form.Get("code"), form.Get("name"), form.Get("key"), q.Now)
 	if err == nil {

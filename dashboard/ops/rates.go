@@ -15,7 +15,7 @@ import (
 func (s pages) rateRoutes() []shell.Route {
 	return []shell.Route{
 		shell.Read("GET /ops/rates", s.ratesPage),
-		shell.Act("POST /ops/rates", s.setRate),
+		shell.Act("POST /ops/rates", shell.Form(s.setRate)),
 	}
 }
 
@@ -75,9 +75,6 @@ func (s pages) showRates(w http.ResponseWriter, r *http.Request, q *shell.Reques
 
 // setRate makes what the form says the rate of a cryptocurrency from now on.
 func (s pages) setRate(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	rate := orders.Rate{Crypto: get("crypto"), Network: get("network"), WalletAddress: get("walletAddress")}
 	_, again, err := s.Accounts.OnceForm(r.Context(), r.PostForm.Get("form"), func() (string, error) {

@@ -76,6 +76,12 @@ type check struct {
 	If    *verdict // what follows from a hit; Sentence and Next are set
 }
 
+// says is a check that found nothing wrong.
+func says(figures string) check { return check{Says: figures} }
+
+// found is a check that found the trouble.
+func found(figures string, then verdict) check { return check{Found: hit, Says: figures, If: &then} }
+
 // Pill is the finding as a state.
 func (c check) Pill() shell.Pill {
 	switch {
@@ -87,12 +93,35 @@ func (c check) Pill() shell.Pill {
 	return shell.Pill{Tone: c.If.Tone, Word: string(c.If.Side)}
 }
 
+// rule is one question to the evidence, which look answers if it is known.
+type rule struct {
+	name  string
+	known func(evidence) bool
+	look  func(evidence) check
+}
+
 // rules are asked in this order; the first hit is the verdict. What is ours
 // comes before what is theirs: with a fault of ours everybody seems to fail.
-var rules = []func(evidence) check{
-	checkLedger, checkStores, checkWorkers, checkClocks, checkCanary, checkInternal, checkBacklog, checkSource, checkRates,
-	checkEgress, checkSharedHost, checkPartners, checkRoom, checkSettings, checkOrders,
+var rules = []rule{
+	{"Ledger", func(evidence) bool { return true }, checkLedger},
+	{"Stores", func(e evidence) bool { return e.Stores.Fresh }, checkStores},
+	{"Workers", evidence.situated, checkWorkers},
+	{"Clocks", func(e evidence) bool { return e.Workers.Fresh }, checkClocks},
+	{"Canary", func(e evidence) bool { return e.Workers.Fresh }, checkCanary},
+	{"Internal errors", evidence.situated, checkInternal},
+	{"Backlog", evidence.situated, checkBacklog},
+	{"Source", evidence.situated, checkSource},
+	{"Rates and quotes", func(e evidence) bool { return e.Rates.Fresh }, checkRates},
+	{"Way out", evidence.situated, checkEgress},
+	{"Shared hosts", func(e evidence) bool { return e.Hosts.Fresh }, checkSharedHost},
+	{"Receivers", func(e evidence) bool { return e.situated() && e.Partners.Fresh }, checkPartners},
+	{"Room at receivers", evidence.situated, checkRoom},
+	{"Settings", evidence.situated, checkSettings},
+	{"Orders", func(e evidence) bool { return e.Conflicts.Fresh }, checkOrders},
 }
+
+// situated reports whether the ledger's figures are known.
+func (e evidence) situated() bool { return e.Situation.Fresh }
 
 // judge weighs the evidence. "All is well" needs every rule to have found
 // nothing and every fact to be known.
@@ -100,7 +129,11 @@ func judge(e evidence) verdict {
 	v := verdict{Side: sideNobody}
 	var dark []string
 	for _, rule := range rules {
-		c := rule(e)
+		c := check{Found: unknown}
+		if rule.known(e) {
+			c = rule.look(e)
+		}
+		c.Name = rule.name
 		v.Checks = append(v.Checks, c)
 		switch {
 		case c.Found == hit && v.Sentence == "":

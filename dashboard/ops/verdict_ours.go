@@ -29,85 +29,56 @@ const (
 
 // checkLedger hits when nothing at all can be read.
 func checkLedger(e evidence) check {
-	c := check{Name: "Ledger", Says: "it answers"}
 	switch {
 	case e.Situation.Fresh:
-		return c
+		return says("it answers")
 	case e.Workers.Fresh:
-		c.Found, c.Says = unknown, "it answers, but not in time for all of this"
-		return c
+		return check{Found: unknown, Says: "it answers, but not in time for all of this"}
 	}
-	c.Found, c.Says = hit, "it does not answer"
-	c.If = &verdict{Side: sideUnknown, Tone: "bad", Sentence: "Not known: the ledger does not answer, so nothing can be said about partners.",
-		Next: "That is ours. Accepted events are safe; new ones are refused until it is back.", Href: "/ops/system", Link: "System"}
-	return c
+	return found("it does not answer", verdict{Side: sideUnknown, Tone: "bad", Sentence: "Not known: the ledger does not answer, so nothing can be said about partners.",
+		Next: "That is ours. Accepted events are safe; new ones are refused until it is back.", Href: "/ops/system", Link: "System"})
 }
 
 // checkStores hits when ledger or queue answer, but take nothing that is
 // written to them: then everything waits, whatever the workers do.
 func checkStores(e evidence) check {
-	c := check{Name: "Stores", Found: unknown}
-	if !e.Stores.Fresh {
-		return c
-	}
-	c.Found, c.Says = fine, "they accept writes"
 	for _, f := range e.Stores.Value {
 		if f.Err == nil || f.Name != "ledger" && f.Name != "queue" {
 			continue
 		}
-		c.Found, c.Says = hit, f.Name+": "+f.Err.Error()
-		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the %s accepts no writes (%s).", f.Name, f.Err),
-			Next: "Repair that store: more workers do not help. Accepted events are safe and go out automatically after that.", Href: "/ops/system", Link: "Stores"}
-		break
+		return found(f.Name+": "+f.Err.Error(), verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the %s accepts no writes (%s).", f.Name, f.Err),
+			Next: "Repair that store: more workers do not help. Accepted events are safe and go out automatically after that.", Href: "/ops/system", Link: "Stores"})
 	}
-	return c
+	return says("they accept writes")
 }
 
 func checkWorkers(e evidence) check {
-	c := check{Name: "Workers"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	if n := e.Situation.Value.Workers; n > 0 {
-		c.Says = count(n, "worker") + " alive"
-		return c
+		return says(count(n, "worker") + " alive")
 	}
-	c.Found, c.Says = hit, "none is alive"
-	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: no worker is running, so nothing is sent.",
-		Next: "Start a process with the role worker. Waiting deliveries then go out automatically.", Href: "/ops/system", Link: "Workers"}
-	return c
+	return found("none is alive", verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: no worker is running, so nothing is sent.",
+		Next: "Start a process with the role worker. Waiting deliveries then go out automatically.", Href: "/ops/system", Link: "Workers"})
 }
 
 // checkClocks hits when a worker's clock is not the database's: then it neither
 // ends nor deletes anything by time.
 func checkClocks(e evidence) check {
-	c := check{Name: "Clocks", Found: unknown}
-	if !e.Workers.Fresh {
-		return c
-	}
 	var worst reports.WorkerLease
 	for _, w := range e.Workers.Value {
 		if w.Alive && w.Ahead.Abs() > worst.Ahead.Abs() {
 			worst = w
 		}
 	}
-	c.Found, c.Says = fine, "within "+locale.Duration(worst.Ahead.Abs())+" of the database's"
 	if worst.Ahead.Abs() <= database.MaxClockSkew {
-		return c
+		return says("within " + locale.Duration(worst.Ahead.Abs()) + " of the database's")
 	}
-	c.Found, c.Says = hit, "that of "+worst.Host+" is "+locale.Duration(worst.Ahead.Abs())+" from the database's"
-	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: a clock is wrong; " + c.Says + ".",
-		Next: "Run a time service on both machines. Until then that worker expires no orders and deletes nothing.", Href: "/ops/system", Link: "System"}
-	return c
+	figures := "that of " + worst.Host + " is " + locale.Duration(worst.Ahead.Abs()) + " from the database's"
+	return found(figures, verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: a clock is wrong; " + figures + ".",
+		Next: "Run a time service on both machines. Until then that worker expires no orders and deletes nothing.", Href: "/ops/system", Link: "System"})
 }
 
 // checkCanary looks at what the workers send to themselves.
 func checkCanary(e evidence) check {
-	c := check{Name: "Canary", Found: unknown}
-	if !e.Workers.Fresh {
-		return c
-	}
 	asked, failed := 0, []reports.WorkerLease{}
 	var slowest time.Duration
 	for _, w := range e.Workers.Value {
@@ -121,30 +92,20 @@ func checkCanary(e evidence) check {
 		}
 	}
 	if asked == 0 {
-		c.Says = "no result of the last 30 seconds"
-		return c
+		return check{Found: unknown, Says: "no result of the last 30 seconds"}
 	}
 	if len(failed) == 0 {
-		c.Found, c.Says = fine, "arrives and verifies in "+locale.Duration(slowest)
-		return c
+		return says("arrives and verifies in " + locale.Duration(slowest))
 	}
-	why := failed[0].Canary.Failure
-	c.Found, c.Says = hit, fmt.Sprintf("fails on %d of %s: %s", len(failed), count(asked, "worker"), why)
-	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: our own canary does not arrive on %d of %s (%s).", len(failed), count(asked, "worker"), why),
-		Next: "No receiver is involved. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"}
-	return c
+	many, why := fmt.Sprintf("%d of %s", len(failed), count(asked, "worker")), failed[0].Canary.Failure
+	return found("fails on "+many+": "+why, verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: our own canary does not arrive on %s (%s).", many, why),
+		Next: "No receiver is involved. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"})
 }
 
 func checkInternal(e evidence) check {
-	c := check{Name: "Internal errors"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	n := e.Situation.Value.InternalErrors
 	if n == 0 {
-		c.Says = "none in " + locale.Duration(reports.InternalWithin)
-		return c
+		return says("none in " + locale.Duration(reports.InternalWithin))
 	}
 	many := count(n, "delivery")
 	if n > 1 {
@@ -153,19 +114,13 @@ func checkInternal(e evidence) check {
 	if n >= reports.MaxCounted {
 		many = "at least " + many
 	}
-	c.Found, c.Says = hit, many+" in "+locale.Duration(reports.InternalWithin)
-	c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(reports.InternalWithin)),
-		Next: "They are retried automatically. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"}
-	return c
+	return found(many+" in "+locale.Duration(reports.InternalWithin), verdict{Side: sideUs, Tone: "bad",
+		Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(reports.InternalWithin)),
+		Next:     "They are retried automatically. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"})
 }
 
 // checkBacklog looks at what could go and is not sent.
 func checkBacklog(e evidence) check {
-	c := check{Name: "Backlog"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	s := e.Situation.Value
 	oldest, where := time.Time{}, ""
 	for _, w := range []struct {
@@ -176,82 +131,59 @@ func checkBacklog(e evidence) check {
 			oldest, where = w.since, w.why
 		}
 	}
+	waited := "the oldest ready to leave has waited " + e.ago(oldest)
 	switch {
 	case oldest.IsZero():
-		c.Says = "nothing waits for us"
+		return says("nothing waits for us")
 	case e.Now.Sub(oldest) <= backlogLimit:
-		c.Says = "the oldest ready to leave has waited " + e.ago(oldest)
-	default:
-		c.Found, c.Says = hit, "the oldest ready to leave has waited "+e.ago(oldest)+": "+where
-		c.If = &verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the queue is behind. The oldest delivery ready to leave has waited %s (%s).", e.ago(oldest), where),
-			Next: "Look at workers and slots; more workers help when all slots are busy.", Href: "/ops/system", Link: "Queue and workers"}
+		return says(waited)
 	}
-	return c
+	return found(waited+": "+where, verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: the queue is behind. The oldest delivery ready to leave has waited %s (%s).", e.ago(oldest), where),
+		Next: "Look at workers and slots; more workers help when all slots are busy.", Href: "/ops/system", Link: "Queue and workers"})
 }
 
 // checkSource hits when nothing comes in though it usually does. What is usual
 // are events, not deliveries: a replay makes many of these and brings none in.
 func checkSource(e evidence) check {
-	c := check{Name: "Source"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	last, usual := e.Situation.Value.NewestEvent(), e.Situation.Value.EventsLastDay
 	if last.IsZero() {
-		c.Says = "no event has come yet"
-		return c
+		return says("no event has come yet")
 	}
-	silent := e.Now.Sub(last)
-	c.Says = "the last event came " + e.ago(last) + " ago"
+	silent, came := e.Now.Sub(last), "the last event came "+e.ago(last)+" ago"
 	if silent <= reports.QuietAfter {
-		return c
+		return says(came)
 	}
 	if usual < silenceFrom {
-		c.Says += "; too few come to tell silence from quiet"
-		return c
+		return says(came + "; too few come to tell silence from quiet")
 	}
 	gap := 24 * time.Hour / time.Duration(usual)
 	if silent <= silenceGaps*gap {
-		return c
+		return says(came)
 	}
 	often := "one every " + locale.Duration(gap)
 	if usual >= reports.MaxCounted {
 		often += " or sooner"
 	}
-	c.Found = hit
-	c.If = &verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where %s is usual.", e.ago(last), often),
-		Next: "We cannot deliver events we never got. Ask the systems that send them.", Href: "/ops/events", Link: "Events"}
-	return c
+	return found(came, verdict{Side: sideSource, Tone: "warn", Sentence: fmt.Sprintf("It is the source: no event has come in for %s, where %s is usual.", e.ago(last), often),
+		Next: "We cannot deliver events we never got. Ask the systems that send them.", Href: "/ops/events", Link: "Events"})
 }
 
 // checkOrders hits when it was said of an order that has failed that its money
 // moved. Nothing is delivered worse for it, so that it is asked last.
 func checkOrders(e evidence) check {
-	c := check{Name: "Orders", Says: "no conflict"}
-	if !e.Conflicts.Fresh {
-		c.Found, c.Says = unknown, ""
-		return c
-	}
 	open := e.Conflicts.Value
 	if len(open) == 0 {
-		return c
+		return says("no conflict")
 	}
-	c.Found, c.Says = hit, count(len(open), "conflict")+" to settle"
-	c.If = &verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards a payment was reported.", open[0].ExternalOrderID),
-		Next: c.Says + ". Find out what happened to the money, put it right, then settle the conflict on the order's page.",
-		Href: "/ops/orders/" + open[0].OrderID, Link: "The order"}
-	return c
+	toSettle := count(len(open), "conflict") + " to settle"
+	return found(toSettle, verdict{Side: sideOrders, Tone: "bad", Sentence: fmt.Sprintf("Money is in question: %s has failed, and afterwards a payment was reported.", open[0].ExternalOrderID),
+		Next: toSettle + ". Find out what happened to the money, put it right, then settle the conflict on the order's page.",
+		Href: "/ops/orders/" + open[0].OrderID, Link: "The order"})
 }
 
 // checkRates looks at what quotes are made of, and at those that failed. A
 // gateway without rates and without anybody who asks for a quote lacks nothing.
 func checkRates(e evidence) check {
-	c := check{Name: "Rates and quotes"}
-	if !e.Rates.Fresh {
-		c.Found = unknown
-		return c
-	}
 	var stale []string
 	for _, r := range e.Rates.Value {
 		switch {
@@ -273,21 +205,17 @@ func checkRates(e evidence) check {
 	case failing && all > 0:
 		what = fmt.Sprintf("%s failed in a row, the last %s ago with %s", count(e.Quotes.Count, "quote"), e.ago(e.Quotes.At), e.Quotes.Key)
 	case !failing && all == 0:
-		c.Says = "none is set, so no order can be made"
-		return c
+		return says("none is set, so no order can be made")
 	case !failing:
-		c.Says = count(all, "rate") + " young enough to give prices"
-		return c
+		return says(count(all, "rate") + " young enough to give prices")
 	}
 	tone := "warn"
 	if failing || len(stale) == all {
 		tone = "bad"
 	}
-	c.Found, c.Says = hit, what
-	c.If = &verdict{Side: sideUs, Tone: tone, Sentence: "It is us: partners get no quotes, " + what + ".",
-		Next: fmt.Sprintf("Somebody must feed the rates: a rate gives prices for %s after it was set.", locale.Duration(e.RateAge)), Href: "/ops/rates", Link: "Rates"}
+	next := fmt.Sprintf("Somebody must feed the rates: a rate gives prices for %s after it was set.", locale.Duration(e.RateAge))
 	if len(stale) == 0 && all > 0 {
-		c.If.Next = "The log of the process that answered says what failed."
+		next = "The log of the process that answered says what failed."
 	}
-	return c
+	return found(what, verdict{Side: sideUs, Tone: tone, Sentence: "It is us: partners get no quotes, " + what + ".", Next: next, Href: "/ops/rates", Link: "Rates"})
 }

@@ -21,66 +21,44 @@ const (
 
 // checkEgress hits when most receivers fail at once.
 func checkEgress(e evidence) check {
-	c := check{Name: "Way out"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	s := e.Situation.Value
-	c.Says = fmt.Sprintf("%s of %s fail", locale.Number(s.HostsFailing), count(s.Hosts, "host"))
+	figures := fmt.Sprintf("%s of %s fail", locale.Number(s.HostsFailing), count(s.Hosts, "host"))
 	if s.HostsFailing < egressHosts || 2*s.HostsFailing < s.Hosts {
-		return c
+		return says(figures)
 	}
-	c.Found = hit
-	c.If = &verdict{Side: sideUs, Tone: "bad",
+	return found(figures, verdict{Side: sideUs, Tone: "bad",
 		Sentence: fmt.Sprintf("Probably us: %s of %s of %s fail at once, which is rarely the receivers' fault.", locale.Number(s.HostsFailing), count(s.Hosts, "host"), count(s.Partners, "partner")),
-		Next:     "The canary does not leave the machine. Check DNS, the proxy or firewall, and the workers' route to the internet.", Href: "/ops/deliveries", Link: "Deliveries"}
-	return c
+		Next:     "The canary does not leave the machine. Check DNS, the proxy or firewall, and the workers' route to the internet.", Href: "/ops/deliveries", Link: "Deliveries"})
 }
 
 // checkSharedHost hits when partners fail that share one host.
 func checkSharedHost(e evidence) check {
-	c := check{Name: "Shared hosts"}
-	if !e.Hosts.Fresh {
-		c.Found = unknown
-		return c
-	}
-	c.Says = "no host fails alike for all its partners"
 	for _, h := range e.Hosts.Value {
 		if len(h.Partners) < 2 || h.Served > 0 || h.Differ {
 			continue
 		}
-		c.Found, c.Says = hit, fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner"))
-		c.If = &verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: the host %s, which %s share, has failed for %s.", h.Host, join(h.Partners), e.ago(h.FailingSince)),
-			Next: "One provider serves these partners. " + waiting(h.Waiting), Href: "/ops/deliveries?" + url.Values{"host": {h.Host}}.Encode(), Link: "Its deliveries"}
-		break
+		return found(fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner")), verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: the host %s, which %s share, has failed for %s.", h.Host, join(h.Partners), e.ago(h.FailingSince)),
+			Next: "One provider serves these partners. " + waiting(h.Waiting), Href: "/ops/deliveries?" + url.Values{"host": {h.Host}}.Encode(), Link: "Its deliveries"})
 	}
-	return c
+	return says("no host fails alike for all its partners")
 }
 
 // checkPartners hits when one partner or some fail.
 func checkPartners(e evidence) check {
-	c := check{Name: "Receivers"}
-	if !e.Situation.Fresh || !e.Partners.Fresh {
-		c.Found = unknown
-		return c
-	}
 	s, failing := e.Situation.Value, e.Partners.Value
 	if len(failing) == 0 {
-		c.Says = fmt.Sprintf("none of %s fails for a minute or longer", count(s.Partners, "partner"))
-		return c
+		return says(fmt.Sprintf("none of %s fails for a minute or longer", count(s.Partners, "partner")))
 	}
 	p := failing[0]
 	n := max(len(failing), s.PartnersFailing)
-	c.Found, c.Says = hit, fmt.Sprintf("%s of %s fail", locale.Number(n), count(s.Partners, "partner"))
-	c.If = &verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
+	v := verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
 	if n == 1 {
-		c.Says = fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner"))
-		c.If.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
-		return c
+		v.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
+		return found(fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner")), v)
 	}
-	c.If.Sentence = fmt.Sprintf("It is them: %s of %s fail, worst %s%s%s; %s", locale.Number(n), count(s.Partners, "partner"), p.PartnerCode, how(p), lastSuccess(e, p), rest(s.Partners-n))
-	return c
+	many := fmt.Sprintf("%s of %s fail", locale.Number(n), count(s.Partners, "partner"))
+	v.Sentence = fmt.Sprintf("It is them: %s, worst %s%s%s; %s", many, p.PartnerCode, how(p), lastSuccess(e, p), rest(s.Partners-n))
+	return found(many, v)
 }
 
 // waiting says what becomes of what waits.
@@ -131,33 +109,20 @@ func rest(n int) string {
 
 // checkRoom hits when deliveries wait for room at receivers that do not fail.
 func checkRoom(e evidence) check {
-	c := check{Name: "Room at receivers"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	oldest := e.Situation.Value.OldestWithoutRoom
 	if oldest.IsZero() {
-		c.Says = "nothing waits for it"
-		return c
+		return says("nothing waits for it")
 	}
-	c.Says = "the oldest waits " + e.ago(oldest)
+	waits := "the oldest waits " + e.ago(oldest)
 	if e.Now.Sub(oldest) <= roomLimit {
-		return c
+		return says(waits)
 	}
-	c.Found = hit
-	c.If = &verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: a receiver takes less than is due. The oldest delivery has waited %s for room.", e.ago(oldest)),
-		Next: "Its endpoint is slow, or its rate limit or its window is small.", Href: "/ops/deliveries", Link: "Deliveries"}
-	return c
+	return found(waits, verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: a receiver takes less than is due. The oldest delivery has waited %s for room.", e.ago(oldest)),
+		Next: "Its endpoint is slow, or its rate limit or its window is small.", Href: "/ops/deliveries", Link: "Deliveries"})
 }
 
 // checkSettings hits when deliveries are kept back because somebody said so.
 func checkSettings(e evidence) check {
-	c := check{Name: "Settings"}
-	if !e.Situation.Fresh {
-		c.Found = unknown
-		return c
-	}
 	s := e.Situation.Value
 	var why []string
 	add := func(n int, thing, state string) {
@@ -174,18 +139,13 @@ func checkSettings(e evidence) check {
 		why = append(why, fmt.Sprintf("%s without an endpoint", locale.Number(s.WaitingForEndpoint)))
 	}
 	if len(why) == 0 {
-		c.Says = "nothing is paused or disabled"
-		return c
+		return says("nothing is paused or disabled")
 	}
-	c.Says = join(why)
 	if kept == 0 && s.Breakers <= s.EndpointsFailing {
-		c.Says += "; nothing is held by it"
-		return c
+		return says(join(why) + "; nothing is held by it")
 	}
-	c.Found = hit
-	c.If = &verdict{Side: sideSettings, Tone: "warn", Sentence: fmt.Sprintf("It is the configuration: %s held (%s).", held(kept), join(why)),
-		Next: "They stay held until somebody resumes, enables or registers an endpoint.", Href: "/ops/partners", Link: "Partners"}
-	return c
+	return found(join(why), verdict{Side: sideSettings, Tone: "warn", Sentence: fmt.Sprintf("It is the configuration: %s held (%s).", held(kept), join(why)),
+		Next: "They stay held until somebody resumes, enables or registers an endpoint.", Href: "/ops/partners", Link: "Partners"})
 }
 
 func held(n int64) string {

@@ -123,9 +123,6 @@ func (s *Surface) ownToken(r *http.Request) []byte {
 }
 
 func (s *Surface) changePassword(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	err := s.proves(r, q, r.PostForm.Get("current"))
 	var hash string
 	if err == nil {
@@ -184,9 +181,6 @@ func (s *Surface) showTOTP(w http.ResponseWriter, r *http.Request, q *Request, s
 
 // enrolTOTP turns codes on once the app has shown a right one.
 func (s *Surface) enrolTOTP(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	var text string
 	err := s.openForm(s.enrolPurpose(q), r.PostForm.Get("sealed"), &text)
 	secret, known := partners.ParseTOTPSecret(text)
@@ -215,9 +209,6 @@ func (s *Surface) enrolTOTP(w http.ResponseWriter, r *http.Request, q *Request) 
 }
 
 func (s *Surface) dropTOTP(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	err := s.proves(r, q, r.PostForm.Get("current"))
 	if err == nil {
 		err = s.Accounts.SetTOTP(r.Context(), q.User, nil, 0, nil, s.ownToken(r), q.Audit("totp.off"))

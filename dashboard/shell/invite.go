@@ -59,9 +59,6 @@ func showInvite(i partners.Invite) inviteView {
 
 // acceptInvite makes the person, or gives him his new password, and signs him in.
 func (s *Surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	i, ok, err := s.openInvite(r, q)
 	if err != nil {
 		return err

@@ -123,9 +123,6 @@ func (s *Surface) personAt(r *http.Request, q *Request) (partners.Person, error)
 }
 
 func (s *Surface) changeRole(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	p, err := s.personAt(r, q)
 	if err != nil {
 		return err
@@ -167,9 +164,6 @@ func (s *Surface) switchPerson(off bool) Page {
 
 // invite makes an invitation and shows its link, this once.
 func (s *Surface) invite(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	i := partners.Invite{
 		Name: r.PostForm.Get("name"), Email: r.PostForm.Get("email"), PartnerCode: q.User.PartnerCode, Role: partners.Role(r.PostForm.Get("role")),
 	}
@@ -183,9 +177,6 @@ func (s *Surface) invite(w http.ResponseWriter, r *http.Request, q *Request) err
 
 // passwordLink makes a link with which somebody chooses a new password.
 func (s *Surface) passwordLink(w http.ResponseWriter, r *http.Request, q *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	p, err := s.personAt(r, q)
 	if err != nil {
 		return err

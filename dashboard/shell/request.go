@@ -252,9 +252,6 @@ func (s *Surface) localTarget(path string) string {
 
 // savePreferences keeps theme and language in cookies and leads back.
 func (s *Surface) savePreferences(w http.ResponseWriter, r *http.Request, _ *Request) error {
-	if err := r.ParseForm(); err != nil {
-		return webhook.Invalid("form", "cannot be read")
-	}
 	const year = 365 * 24 * time.Hour
 	for field, allowed := range map[string][]string{"theme": themes, "lang": locale.All()} {
 		if value := r.PostForm.Get(field); value != "" {

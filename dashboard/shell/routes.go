@@ -1,6 +1,10 @@
 package shell
 
-import "net/http"
+import (
+	"net/http"
+
+	"ledgerhook/webhook"
+)
 
 // Page answers a request or returns an error before it has begun to: a
 // *webhook.Error is shown in its words, any other as a fault of ours.
@@ -41,6 +45,16 @@ func Administer(pattern string, p Page) Route {
 // Audit is a page for who may see what others did.
 func Audit(pattern string, p Page) Route { return Route{pattern: pattern, may: mayAudit, page: p} }
 
+// Form is p once the form that was sent has been read; Invalid if it cannot be.
+func Form(p Page) Page {
+	return func(w http.ResponseWriter, r *http.Request, q *Request) error {
+		if err := r.ParseForm(); err != nil {
+			return webhook.Invalid("form", "cannot be read")
+		}
+		return p(w, r, q)
+	}
+}
+
 // Add gives the surface pages.
 func (s *Surface) Add(routes ...Route) { s.routes = append(s.routes, routes...) }
 
@@ -57,7 +71,7 @@ func (s *Surface) sharedRoutes() []Route {
 	return append(s.peopleRoutes(), []Route{
 		Anyone("GET "+s.Base+"/{$}", s.dropSlash),
 		Anyone("GET "+s.Base+"/static/{name}", s.staticFile),
-		Anyone("POST "+s.Base+"/preferences", s.savePreferences),
+		Anyone("POST "+s.Base+"/preferences", Form(s.savePreferences)),
 		Read("GET "+s.Base+"/live", s.live),
 	}...)
 }
