@@ -118,6 +118,16 @@ func fetch[T any](ctx context.Context, a *client, method, path string, body any)
 	return out, raw, nil
 }
 
+// ask is fetch from the server that the environment names.
+func ask[T any](ctx context.Context, c *cli, method, path string, body any) (T, json.RawMessage, error) {
+	api, err := c.client()
+	if err != nil {
+		var none T
+		return none, nil, err
+	}
+	return fetch[T](ctx, api, method, path, body)
+}
+
 func (a *client) unreachable(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -192,30 +192,19 @@ func typesText(types []string) string {
 }
 
 func (c *cli) endpointList() *cobra.Command {
-	var f listFlags
-	cmd := &cobra.Command{
-		Use: "list CODE", Short: "List a partner's endpoints", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd.Context(), c, partnerPath(args[0])+"/endpoints", url.Values{}, f,
-				[]string{"ENDPOINT", "STATE", "TYPES", "IN FLIGHT", "WAITING", "URL"},
-				func(t *table, e endpointItem) {
-					t.row(e.ID, e.stateCell(), typesText(e.Types), fmt.Sprintf("%d of %d", e.InFlight, e.MaxInFlight), strconv.Itoa(e.Waiting), e.URL)
-				})
-		},
-	}
-	f.register(cmd)
-	return cmd
+	return listOf(c, &cobra.Command{Use: "list CODE", Short: "List a partner's endpoints", Args: cobra.ExactArgs(1)},
+		func(args []string) string { return partnerPath(args[0]) + "/endpoints" },
+		[]string{"ENDPOINT", "STATE", "TYPES", "IN FLIGHT", "WAITING", "URL"},
+		func(t *table, e endpointItem) {
+			t.row(e.ID, e.stateCell(), typesText(e.Types), fmt.Sprintf("%d of %d", e.InFlight, e.MaxInFlight), strconv.Itoa(e.Waiting), e.URL)
+		})
 }
 
 func (c *cli) endpointSwitch(verb, short string, done func(endpointItem) string) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			e, _, err := fetch[endpointItem](cmd.Context(), api, http.MethodPost, endpointPath(args[0])+"/"+verb, nil)
+			e, _, err := ask[endpointItem](cmd.Context(), c, http.MethodPost, endpointPath(args[0])+"/"+verb, nil)
 			if err != nil {
 				return err
 			}

@@ -76,11 +76,7 @@ func (c *cli) erasePreview() *cobra.Command {
 		Example: `  ledgerhook erase preview acme --email an@example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Partner = args[0]
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			counts, raw, err := fetch[eraseCounts](cmd.Context(), api, http.MethodPost, erasuresPath, q)
+			counts, raw, err := ask[eraseCounts](cmd.Context(), c, http.MethodPost, erasuresPath, q)
 			if err != nil {
 				return err
 			}

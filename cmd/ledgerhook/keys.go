@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,12 +37,8 @@ it is kept any more.`,
 			if after < 0 || after%time.Second != 0 {
 				return usage("--activate-after must be whole seconds, like 0s or 24h")
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
 			body := map[string]int64{"activateAfterSeconds": int64(after / time.Second)}
-			made, raw, err := fetch[signingKeyItem](cmd.Context(), api, http.MethodPost, "/internal/v1/keys/rotate", body)
+			made, raw, err := ask[signingKeyItem](cmd.Context(), c, http.MethodPost, "/internal/v1/keys/rotate", body)
 			if err != nil {
 				return err
 			}
@@ -68,17 +63,10 @@ it is kept any more.`,
 }
 
 func (c *cli) keysList() *cobra.Command {
-	var f listFlags
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the gateway's signing keys", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.Context(), c, "/internal/v1/keys", url.Values{}, f,
-				[]string{"KEY", "STATE", "CREATED", "SIGNS FROM", "PUBLISHED UNTIL"},
-				func(t *table, k signingKeyItem) {
-					t.row(k.ID, stateColour(k.State), clock(k.CreatedAt), clock(k.ActivatesAt), clock(k.RetiresAt))
-				})
-		},
-	}
-	f.register(cmd)
-	return cmd
+	return listOf(c, &cobra.Command{Use: "list", Short: "List the gateway's signing keys", Args: cobra.NoArgs},
+		func([]string) string { return "/internal/v1/keys" },
+		[]string{"KEY", "STATE", "CREATED", "SIGNS FROM", "PUBLISHED UNTIL"},
+		func(t *table, k signingKeyItem) {
+			t.row(k.ID, stateColour(k.State), clock(k.CreatedAt), clock(k.ActivatesAt), clock(k.RetiresAt))
+		})
 }

@@ -33,6 +33,17 @@ func jsonFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print the server's JSON unchanged")
 }
 
+// listOf makes cmd print one page of what the path for its arguments holds, as
+// list does.
+func listOf[T any](c *cli, cmd *cobra.Command, path func(args []string) string, header []string, row func(*table, T)) *cobra.Command {
+	var f listFlags
+	f.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return list(cmd.Context(), c, path(args), url.Values{}, f, header, row)
+	}
+	return cmd
+}
+
 // list prints one page of what path holds, a table row per item.
 func list[T any](ctx context.Context, c *cli, path string, query url.Values, f listFlags, header []string, row func(*table, T)) error {
 	if f.limit < 1 || f.limit > 500 {

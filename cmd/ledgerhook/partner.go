@@ -48,10 +48,6 @@ func (c *cli) partnerCreate() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("read --public-key: %w", err)
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
 			body := struct {
 				Code      string `json:"partnerCode"`
 				Name      string `json:"name"`
@@ -60,7 +56,7 @@ func (c *cli) partnerCreate() *cobra.Command {
 			if body.Name == "" {
 				body.Name = body.Code
 			}
-			made, raw, err := fetch[createdPartner](cmd.Context(), api, http.MethodPost, "/internal/v1/partners", body)
+			made, raw, err := ask[createdPartner](cmd.Context(), c, http.MethodPost, "/internal/v1/partners", body)
 			if err != nil {
 				return err
 			}
@@ -88,17 +84,10 @@ func (c *cli) partnerCreate() *cobra.Command {
 }
 
 func (c *cli) partnerList() *cobra.Command {
-	var f listFlags
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the partners", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.Context(), c, "/internal/v1/partners", url.Values{}, f,
-				[]string{"PARTNER", "NAME", "STATE", "CREATED"},
-				func(t *table, p partnerItem) { t.row(p.Code, p.Name, stateColour(p.State), clock(p.CreatedAt)) })
-		},
-	}
-	f.register(cmd)
-	return cmd
+	return listOf(c, &cobra.Command{Use: "list", Short: "List the partners", Args: cobra.NoArgs},
+		func([]string) string { return "/internal/v1/partners" },
+		[]string{"PARTNER", "NAME", "STATE", "CREATED"},
+		func(t *table, p partnerItem) { t.row(p.Code, p.Name, stateColour(p.State), clock(p.CreatedAt)) })
 }
 
 func (c *cli) partnerShow() *cobra.Command {
@@ -106,11 +95,7 @@ func (c *cli) partnerShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show CODE", Short: "Show a partner and its settings", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			p, raw, err := fetch[partnerItem](cmd.Context(), api, http.MethodGet, partnerPath(args[0]), nil)
+			p, raw, err := ask[partnerItem](cmd.Context(), c, http.MethodGet, partnerPath(args[0]), nil)
 			if err != nil {
 				return err
 			}

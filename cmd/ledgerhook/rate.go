@@ -40,11 +40,7 @@ price feed, even while the price stays.`,
 			if _, err := json.Marshal(body.Price); err != nil {
 				return usage("--price must be a number, like 25450.5: VND per token")
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			set, raw, err := fetch[rateItem](cmd.Context(), api, http.MethodPut, "/internal/v1/rates/"+url.PathEscape(args[0]), body)
+			set, raw, err := ask[rateItem](cmd.Context(), c, http.MethodPut, "/internal/v1/rates/"+url.PathEscape(args[0]), body)
 			if err != nil {
 				return err
 			}
@@ -66,17 +62,10 @@ price feed, even while the price stays.`,
 }
 
 func (c *cli) rateList() *cobra.Command {
-	var f listFlags
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the rates and when each was set", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.Context(), c, "/internal/v1/rates", url.Values{}, f,
-				[]string{"CRYPTO", "VND PER TOKEN", "NETWORK", "WALLET", "SET"},
-				func(t *table, r rateItem) {
-					t.row(r.Crypto, r.Price.String(), r.Network, r.WalletAddress, clock(r.UpdatedAt))
-				})
-		},
-	}
-	f.register(cmd)
-	return cmd
+	return listOf(c, &cobra.Command{Use: "list", Short: "List the rates and when each was set", Args: cobra.NoArgs},
+		func([]string) string { return "/internal/v1/rates" },
+		[]string{"CRYPTO", "VND PER TOKEN", "NETWORK", "WALLET", "SET"},
+		func(t *table, r rateItem) {
+			t.row(r.Crypto, r.Price.String(), r.Network, r.WalletAddress, clock(r.UpdatedAt))
+		})
 }

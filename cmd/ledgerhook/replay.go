@@ -131,11 +131,7 @@ func (c *cli) replayPreview() *cobra.Command {
 			if err := q.read(time.Now()); err != nil {
 				return err
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			p, raw, err := fetch[replayPreview](cmd.Context(), api, http.MethodPost, replaysPath, q)
+			p, raw, err := ask[replayPreview](cmd.Context(), c, http.MethodPost, replaysPath, q)
 			if err != nil {
 				return err
 			}

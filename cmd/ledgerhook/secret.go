@@ -30,11 +30,7 @@ func (c *cli) secretCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create CODE", Short: "Create a pending secret and print it, once", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			s, raw, err := fetch[secretItem](cmd.Context(), api, http.MethodPost, partnerPath(args[0])+"/secrets", struct{}{})
+			s, raw, err := ask[secretItem](cmd.Context(), c, http.MethodPost, partnerPath(args[0])+"/secrets", struct{}{})
 			if err != nil {
 				return err
 			}
@@ -54,19 +50,12 @@ func (c *cli) secretCreate() *cobra.Command {
 }
 
 func (c *cli) secretList() *cobra.Command {
-	var f listFlags
-	cmd := &cobra.Command{
-		Use: "list CODE", Short: "List a partner's secrets, without their values", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd.Context(), c, partnerPath(args[0])+"/secrets", url.Values{}, f,
-				[]string{"SECRET", "STATE", "CREATED", "ACTIVATED", "RETIRES", "REVOKED"},
-				func(t *table, s secretItem) {
-					t.row(s.ID, stateColour(s.State), clock(s.CreatedAt), clock(s.ActivatedAt), clock(s.RetiresAt), clock(s.RevokedAt))
-				})
-		},
-	}
-	f.register(cmd)
-	return cmd
+	return listOf(c, &cobra.Command{Use: "list CODE", Short: "List a partner's secrets, without their values", Args: cobra.ExactArgs(1)},
+		func(args []string) string { return partnerPath(args[0]) + "/secrets" },
+		[]string{"SECRET", "STATE", "CREATED", "ACTIVATED", "RETIRES", "REVOKED"},
+		func(t *table, s secretItem) {
+			t.row(s.ID, stateColour(s.State), clock(s.CreatedAt), clock(s.ActivatedAt), clock(s.RetiresAt), clock(s.RevokedAt))
+		})
 }
 
 func (c *cli) secretSwitch(verb, short, done string) *cobra.Command {

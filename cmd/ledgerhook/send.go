@@ -42,17 +42,13 @@ func (c *cli) send() *cobra.Command {
 			if !json.Valid(data) {
 				return fmt.Errorf("%s is not JSON", name)
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
 			body := struct {
 				Code string          `json:"partnerCode"`
 				Type string          `json:"webhookType"`
 				Data json.RawMessage `json:"data"`
 				Key  string          `json:"idempotencyKey,omitempty"`
 			}{args[0], kind, data, key}
-			got, raw, err := fetch[acceptedEvent](cmd.Context(), api, http.MethodPost, "/internal/v1/events", body)
+			got, raw, err := ask[acceptedEvent](cmd.Context(), c, http.MethodPost, "/internal/v1/events", body)
 			if err != nil {
 				return err
 			}

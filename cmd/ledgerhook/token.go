@@ -41,16 +41,12 @@ names the token as token:NAME, and a name is given once.`,
 			if days < 1 || days > 365 {
 				return usage("--days must be 1 to 365")
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
 			body := struct {
 				Name      string    `json:"name"`
 				Scopes    []string  `json:"scopes"`
 				ExpiresAt time.Time `json:"expiresAt"`
 			}{args[0], scopes, time.Now().AddDate(0, 0, days).UTC().Truncate(time.Second)}
-			made, raw, err := fetch[tokenItem](cmd.Context(), api, http.MethodPost, "/internal/v1/tokens", body)
+			made, raw, err := ask[tokenItem](cmd.Context(), c, http.MethodPost, "/internal/v1/tokens", body)
 			if err != nil {
 				return err
 			}
@@ -74,19 +70,12 @@ names the token as token:NAME, and a name is given once.`,
 }
 
 func (c *cli) tokenList() *cobra.Command {
-	var f listFlags
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the tokens, without their values", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd.Context(), c, "/internal/v1/tokens", url.Values{}, f,
-				[]string{"TOKEN", "NAME", "BEGINS", "SCOPES", "STATE", "EXPIRES", "LAST USED"},
-				func(t *table, k tokenItem) {
-					t.row(k.ID, k.Name, k.Prefix, strings.Join(k.Scopes, ","), stateColour(k.State), clock(k.ExpiresAt), clock(k.LastUsedAt))
-				})
-		},
-	}
-	f.register(cmd)
-	return cmd
+	return listOf(c, &cobra.Command{Use: "list", Short: "List the tokens, without their values", Args: cobra.NoArgs},
+		func([]string) string { return "/internal/v1/tokens" },
+		[]string{"TOKEN", "NAME", "BEGINS", "SCOPES", "STATE", "EXPIRES", "LAST USED"},
+		func(t *table, k tokenItem) {
+			t.row(k.ID, k.Name, k.Prefix, strings.Join(k.Scopes, ","), stateColour(k.State), clock(k.ExpiresAt), clock(k.LastUsedAt))
+		})
 }
 
 func (c *cli) tokenRevoke() *cobra.Command {
