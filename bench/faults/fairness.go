@@ -41,11 +41,9 @@ func (b bench) fairness(ctx context.Context, o options) error {
 	// hanging does.
 	names, results := []string{"alone", "beside 1 that answers", "beside 1 black hole", "beside 20 black holes"}, []latency{}
 	for i, neighbours := range []int{0, 1, 1, 20} {
-		t := stage.NewTrial(ctx, names[i])
-		ok := t.Run(func() { results = append(results, b.healthy(t, neighbours, i > 1, o.healthy)) })
-		t.End()
-		if !ok || t.Failed() {
-			return fmt.Errorf("%s: it did not come to its end", names[i])
+		err := stage.Try(ctx, names[i], func(t *stage.Trial) { results = append(results, b.healthy(t, neighbours, i > 1, o.healthy)) })
+		if err != nil {
+			return err
 		}
 	}
 	fmt.Printf("a partner at %d/s for %s, the others at %d/s in all\n", healthyRate, o.healthy, holeRate)
@@ -62,13 +60,9 @@ func (b bench) fairness(ctx context.Context, o options) error {
 		unfair = fmt.Errorf("the healthy partner's p99 rose from %s to %s", results[0].p99, worst)
 	}
 	unfair = errors.Join(unfair, b.disturbed(ctx, "", min(o.healthy, nuisanceTime), runs))
-	t := stage.NewTrial(ctx, "parked")
-	ok := t.Run(func() { b.inject(t, fault{play: func(s *scene, _ fault) { parked(s, o.parked) }}) })
-	t.End()
-	if !ok || t.Failed() {
-		return errors.Join(unfair, errors.New("the parked run did not keep its promises"))
-	}
-	return unfair
+	return errors.Join(unfair, stage.Try(ctx, "parked", func(t *stage.Trial) {
+		b.inject(t, fault{play: func(s *scene, _ fault) { parked(s, o.parked) }})
+	}))
 }
 
 // healthy measures a partner beside others, which never answer if they hang.

@@ -63,11 +63,9 @@ func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration, 
 	all := make([][]pace, len(rows))
 	for range runs { // one row after the other, so that all have the same good and bad moments of the machine
 		for i, n := range rows {
-			t := stage.NewTrial(ctx, n.name)
-			ok := t.Run(func() { all[i] = append(all[i], b.beside(t, n, lasts)) })
-			t.End()
-			if !ok || t.Failed() {
-				return fmt.Errorf("beside %s: it did not come to its end", n.name)
+			err := stage.Try(ctx, n.name, func(t *stage.Trial) { all[i] = append(all[i], b.beside(t, n, lasts)) })
+			if err != nil {
+				return err
 			}
 		}
 	}
@@ -103,9 +101,7 @@ func middle(runs []pace) pace {
 		for _, p := range runs {
 			p50, p99 = append(p50, which(p).p50), append(p99, which(p).p99)
 		}
-		slices.Sort(p50)
-		slices.Sort(p99)
-		return latency{p50[len(p50)/2], p99[len(p99)/2]}
+		return latency{stage.Percentile(p50, 50), stage.Percentile(p99, 50)}
 	}
 	return pace{
 		of(func(p pace) latency { return p.post }), of(func(p pace) latency { return p.delivery }), of(func(p pace) latency { return p.token }),
@@ -190,8 +186,7 @@ func askTokens(s *scene, p *stage.Partner, n int) <-chan []time.Duration {
 
 // spread is the latency that durations have; it sorts them.
 func spread(took []time.Duration) latency {
-	slices.Sort(took)
-	return latency{took[len(took)/2], took[len(took)*99/100]}
+	return latency{stage.Percentile(took, 50), stage.Percentile(took, 99)}
 }
 
 // testDeliveries tries one endpoint 900 times as fast as it is let.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"path/filepath"
 
@@ -35,22 +34,12 @@ func (w *world) fill(g *stage.Gateway, n int) {
 }
 
 func pause(ctx context.Context, at database.Options) error {
-	if at.DatabaseURL == "" {
-		db, err := sql.Open("sqlite", "file:"+filepath.Join(at.DataDir, "ledger.db"))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = db.Close() }()
-		_, err = db.ExecContext(ctx, pauseAll)
-		return err
-	}
-	conn, err := pgx.Connect(ctx, at.DatabaseURL)
+	db, err := database.Open(ctx, at)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, pauseAll)
-	return err
+	defer func() { _ = db.Close() }()
+	return database.Run(ctx, db.Write, "pause all", pauseAll)
 }
 
 // keepWaiting makes deliveries for an endpoint that nobody serves.

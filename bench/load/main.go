@@ -131,11 +131,8 @@ func (report *Report) measure(ctx context.Context, o options) error {
 func middle[R any](ctx context.Context, runs int, name string, measure func(*stage.Trial) R, by func(R) float64) (r R, err error) {
 	var all []R
 	for range max(1, runs) {
-		t := stage.NewTrial(ctx, name)
-		ok := t.Run(func() { all = append(all, measure(t)) })
-		t.End()
-		if !ok || t.Failed() {
-			return r, fmt.Errorf("%s did not come to its end", name)
+		if err := stage.Try(ctx, name, func(t *stage.Trial) { all = append(all, measure(t)) }); err != nil {
+			return r, err
 		}
 	}
 	slices.SortStableFunc(all, func(a, b R) int { return cmp.Compare(by(a), by(b)) })

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"slices"
 	"time"
+
+	"ledgerhook/bench/stage"
 )
 
 // Phase is what one kind of load came to.
@@ -62,8 +63,8 @@ func (w *world) phase(name string, asked float64, done sent, got arrivals, used 
 		took = append(took, time.Duration(at-event.Intended))
 		answers = append(answers, time.Duration(event.Accepted-event.Intended))
 	}
-	p.P50, p.P95, p.P99 = percentile(took, 50), percentile(took, 95), percentile(took, 99)
-	p.AcceptP99 = percentile(answers, 99)
+	p.P50, p.P95, p.P99 = ms(stage.Percentile(took, 50)), ms(stage.Percentile(took, 95)), ms(stage.Percentile(took, 99))
+	p.AcceptP99 = ms(stage.Percentile(answers, 99))
 	p.Accepted = rate(p.Events, done.Ended-done.Began)
 	p.Delivered = rate(p.Events, last-done.Began)
 
@@ -81,16 +82,6 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // rate is n in so many nanoseconds, a second.
 func rate(n int, nanoseconds int64) float64 {
 	return float64(n) / max(time.Duration(nanoseconds), time.Microsecond).Seconds()
-}
-
-// percentile sorts times and returns the one that so many of a hundred do not
-// exceed, in ms.
-func percentile(times []time.Duration, of int) float64 {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return ms(times[(len(times)*of+99)/100-1])
 }
 
 // idle measures what everything uses with nothing to do, in percent of a

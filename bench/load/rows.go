@@ -112,15 +112,13 @@ func rolesApart(t *stage.Trial, s setting, o options) []Figure {
 	warm := errand{Events: min(o.events, warmUp), Batch: 1, Senders: senders}
 	var phases []Phase
 	for _, roles := range [][]string{{allRoles}, {"api", "worker", "dashboard"}} {
-		part := stage.NewTrial(t.Context(), fmt.Sprintf("%s with %d processes", s.name, len(roles)))
-		ok := part.Run(func() {
+		err := stage.Try(t.Context(), fmt.Sprintf("%s with %d processes", s.name, len(roles)), func(part *stage.Trial) {
 			w := newWorld(part, s, o, roles...)
 			w.measure("warm up", warm)
 			phases = append(phases, w.measure("single POSTs", single))
 		})
-		part.End()
-		if !ok || part.Failed() {
-			t.Fatal("it did not come to its end")
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	together, apart := phases[0], phases[1]

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -128,11 +127,8 @@ func (l latencies) String() string {
 	if len(l.all) == 0 {
 		return fmt.Sprintf("nothing, %d failed", l.failed)
 	}
-	slices.Sort(l.all)
-	at := func(share float64) time.Duration {
-		return l.all[int(share*float64(len(l.all)-1))].Round(100 * time.Microsecond)
-	}
-	return fmt.Sprintf("%d events, p50 %s, p99 %s, longest %s, %d failed", len(l.all), at(0.5), at(0.99), at(1), l.failed)
+	at := func(percent int) time.Duration { return stage.Percentile(l.all, percent).Round(100 * time.Microsecond) }
+	return fmt.Sprintf("%d events, p50 %s, p99 %s, longest %s, %d failed", len(l.all), at(50), at(99), at(100), l.failed)
 }
 
 // accept hands over events, evenly spaced however long they take, while do runs.

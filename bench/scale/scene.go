@@ -221,7 +221,7 @@ func (s *scene) count() count {
 			c.recovered = max(c.recovered, at.Sub(last))
 		}
 	}
-	c.p50, c.p99, c.before = quantile(all, .5), quantile(all, .99), quantile(before, .99)
+	c.p50, c.p99, c.before = stage.Percentile(all, 50), stage.Percentile(all, 99), stage.Percentile(before, 99)
 	return c
 }
 
@@ -233,12 +233,4 @@ func (s *scene) lastStroke(at time.Time) (last time.Time, struck bool) {
 		}
 	}
 	return last, struck
-}
-
-func quantile(of []time.Duration, q float64) time.Duration {
-	if len(of) == 0 {
-		return 0
-	}
-	slices.Sort(of)
-	return of[int(q*float64(len(of)-1))]
 }

@@ -28,6 +28,17 @@ func NewTrial(ctx context.Context, name string) *Trial {
 	return t
 }
 
+// Try runs do as a trial; the error is that it was not sound to its end.
+func Try(ctx context.Context, name string, do func(*Trial)) error {
+	t := NewTrial(ctx, name)
+	finished := t.Run(func() { do(t) })
+	t.End()
+	if !finished || t.Failed() {
+		return fmt.Errorf("%s: it did not come to its end, or is broken", name)
+	}
+	return nil
+}
+
 // Run runs do to its end or to its first Fatal, and reports whether it came
 // to its end.
 func (t *Trial) Run(do func()) (finished bool) {
