@@ -94,7 +94,7 @@ func TestAdviceOnADeliverysPageGoesByTheEndpointsOwnLimit(t *testing.T) {
 		if _, err := s.Ledger.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Timeout = limit; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if _, body := ask(t, own, "GET", s.portal.URL+"/portal/deliveries/"+id, nil); strings.Contains(body, "9.0 s or more of 15 s") != slow || strings.Contains(body, "No advice:") == slow {
+		if _, body := ask(t, own, "GET", s.portal.URL+"/portal/deliveries/"+id, nil); strings.Contains(body, "9 s or more of 15 s") != slow || strings.Contains(body, "No advice:") == slow {
 			t.Errorf("with a limit of %s it must be called slow: %t", limit, slow)
 		}
 	}

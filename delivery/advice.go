@@ -3,6 +3,7 @@ package delivery
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,11 +24,26 @@ const (
 // Advice is one sentence to the owner of an endpoint.
 type Advice struct {
 	Text   string // one of AdviceTexts, with a %s for each value
-	Values []any
+	Values []any  // texts, and a time.Duration where the text tells one
 }
 
 // String is the advice in English.
-func (a Advice) String() string { return fmt.Sprintf(a.Text, a.Values...) }
+func (a Advice) String() string {
+	return a.Say(fmt.Sprintf, func(d time.Duration) string {
+		return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64) + " s"
+	})
+}
+
+// Say is the advice as who reads it has texts and durations put.
+func (a Advice) Say(text func(text string, values ...any) string, span func(time.Duration) string) string {
+	values := slices.Clone(a.Values)
+	for i, v := range values {
+		if d, ok := v.(time.Duration); ok {
+			values[i] = span(d)
+		}
+	}
+	return text(a.Text, values...)
+}
 
 func advise(text string, values ...any) Advice { return Advice{text, values} }
 
@@ -51,7 +67,7 @@ var (
 	adviceRefused      = adviceText("answers %s: does the receiver check the signature with the right secret, or ask for a credential?")
 	adviceGone         = adviceText("answers 410 Gone: twice in a row disables the endpoint")
 	advicePage         = adviceText("answers %s with an HTML page, perhaps a login page: is this the right URL?")
-	adviceSlow         = adviceText("the slowest 5 %% of its answers take %s s or more of %s s: answer first, work afterwards")
+	adviceSlow         = adviceText("the slowest 5 %% of its answers take %s or more of %s: answer first, work afterwards")
 	adviceExpired      = adviceText("the certificate has expired")
 	adviceExpiresToday = adviceText("the certificate expires within a day")
 	adviceExpiresNext  = adviceText("the certificate expires in 1 day")
@@ -82,7 +98,7 @@ func AdviceOn(attempts []webhook.Attempt, longest time.Duration, now time.Time) 
 		advice = append(advice, adviseCertificate(left))
 	}
 	if p95, ok := slowest(attempts); ok && p95 > time.Duration(slowShare*float64(longest)) {
-		advice = append(advice, advise(adviceSlow, fmt.Sprintf("%.1f", p95.Seconds()), fmt.Sprintf("%g", longest.Seconds())))
+		advice = append(advice, advise(adviceSlow, p95, longest))
 	}
 	return advice
 }

@@ -64,7 +64,7 @@ func TestAdviceNamesWhatTheOwnerCanChange(t *testing.T) {
 		{"of an hour", []webhook.Attempt{certificate(time.Hour)}, []string{"the certificate expires within a day"}},
 		{"of the past", []webhook.Attempt{certificate(-time.Hour)}, []string{"the certificate has expired"}},
 		{"of long", []webhook.Attempt{certificate(15 * 24 * time.Hour)}, nil},
-		{"slow answers", slow, []string{"the slowest 5 % of its answers take 10.0 s or more of 15 s: answer first, work afterwards"}},
+		{"slow answers", slow, []string{"the slowest 5 % of its answers take 10 s or more of 15 s: answer first, work afterwards"}},
 		{"too few to judge their speed", slow[11:], nil},
 		{"slow enough", slow[:10], nil},
 	} {

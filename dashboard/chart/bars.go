@@ -50,8 +50,8 @@ type Phase struct {
 }
 
 // Phases draws where the time of an attempt went, which was total if the
-// phases do not say that it was more.
-func Phases(title string, phases []Phase, total time.Duration) template.HTML {
+// phases do not say that it was more, for a reader.
+func Phases(r locale.Speller, title string, phases []Phase, total time.Duration) template.HTML {
 	const width, height = 720.0, 14.0
 	var s svg
 	s.open("phases", width, height, title)
@@ -65,7 +65,7 @@ func Phases(title string, phases []Phase, total time.Duration) template.HTML {
 			continue
 		}
 		w := width * float64(p.Took) / float64(whole)
-		s.f(`<rect class="phase-%v" x="%v" y="0" width="%v" height="%v"><title>%v</title></rect>`, i, x, max(1.5, w), height, p.Name+" "+locale.Duration(p.Took))
+		s.f(`<rect class="phase-%v" x="%v" y="0" width="%v" height="%v"><title>%v</title></rect>`, i, x, max(1.5, w), height, p.Name+" "+r.Duration(p.Took))
 		x += w
 	}
 	return s.close()

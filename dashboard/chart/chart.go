@@ -41,24 +41,24 @@ const (
 )
 
 // StackedBars draws bars by the hour, oldest first, with the table beside it,
-// newest first. Every text is escaped.
-func StackedBars(title, hourWord string, quantities []Series, bars []HourBar) Chart {
+// newest first, for a reader. Every text is escaped.
+func StackedBars(r locale.Speller, title, hourWord string, quantities []Series, bars []HourBar) Chart {
 	c := Chart{Title: title, Legend: quantities, Head: []string{hourWord}}
 	for _, q := range quantities {
 		c.Head = append(c.Head, q.Name)
 	}
 	for i := len(bars) - 1; i >= 0; i-- {
-		row := []string{bars[i].Hour.UTC().Format("2006-01-02 15:04")}
+		row := []string{r.Minute(bars[i].Hour)}
 		for _, n := range bars[i].Counts {
-			row = append(row, locale.Number(n))
+			row = append(row, r.Number(n))
 		}
 		c.Rows = append(c.Rows, row)
 	}
-	c.SVG = drawBars(title, quantities, bars)
+	c.SVG = drawBars(r, title, quantities, bars)
 	return c
 }
 
-func drawBars(title string, quantities []Series, bars []HourBar) template.HTML {
+func drawBars(r locale.Speller, title string, quantities []Series, bars []HourBar) template.HTML {
 	var most int64
 	for _, b := range bars {
 		most = max(most, sum(b.Counts))
@@ -74,7 +74,7 @@ func drawBars(title string, quantities []Series, bars []HourBar) template.HTML {
 		}
 		y := chartTop + height - height*float64(i)/4
 		s.f(`<path class="grid" d="M%v %vH%v"/>`, chartLeft, y, chartWidth)
-		s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, chartLeft-7, y+4, shortNumber(int64(value)))
+		s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, chartLeft-7, y+4, r.Scale(int64(value)))
 	}
 	step := (chartWidth - chartLeft) / float64(max(1, len(bars)))
 	for i, b := range bars {
@@ -86,10 +86,10 @@ func drawBars(title string, quantities []Series, bars []HourBar) template.HTML {
 			h := math.Max(1, height*float64(n)/float64(top))
 			y -= h
 			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v: %v %v</title></rect>`,
-				quantities[j].Tone, x, y, step*.72, h, b.Hour.UTC().Format("15:04"), locale.Number(n), quantities[j].Name)
+				quantities[j].Tone, x, y, step*.72, h, r.HourAndMinute(b.Hour), r.Number(n), quantities[j].Name)
 		}
 		if every := max(1, len(bars)/8); i%every == 0 {
-			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, chartLeft+step*(float64(i)+.5), chartHeight-6, b.Hour.UTC().Format("15:04"))
+			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, chartLeft+step*(float64(i)+.5), chartHeight-6, r.HourAndMinute(b.Hour))
 		}
 	}
 	return s.close()
@@ -113,19 +113,6 @@ func niceTop(most int64) int64 {
 		}
 	}
 	return math.MaxInt64
-}
-
-// shortNumber spells a number of a scale: 1.5 k, 20 M.
-func shortNumber(n int64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if float64(n) >= u.size {
-			return strconv.FormatFloat(math.Round(float64(n)/u.size*10)/10, 'f', -1, 64) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // svg writes a drawing. Numbers and texts go through f, which escapes.

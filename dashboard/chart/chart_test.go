@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"ledgerhook/dashboard/locale"
 )
 
 var hour = time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)
 
 func TestBarsHaveTheSameInATable(t *testing.T) {
-	c := StackedBars("Deliveries by hour", "Hour", []Series{{"delivered", "good"}, {"exhausted", "bad"}},
+	c := StackedBars(locale.Speller{}, "Deliveries by hour", "Hour", []Series{{"delivered", "good"}, {"exhausted", "bad"}},
 		[]HourBar{{hour, []int64{1200, 3}}, {hour.Add(time.Hour), []int64{0, 0}}})
 	if n := strings.Count(string(c.SVG), "<rect"); n != 2 {
 		t.Errorf("%d bars, want 2: none for what did not happen", n)
@@ -37,8 +39,8 @@ func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 			marks = append(marks, Mark{At: at, Tone: rapid.SampledFrom([]string{"good", "bad", "warn", "busy", "idle"}).Draw(t, "tone"), Label: text, Title: text, Future: i%2 == 1})
 		}
 		for name, drawing := range map[string]string{
-			"bars":     string(drawBars(text, []Series{{text, "good"}, {text, "bad"}}, bars)),
-			"timeline": string(Timeline(text, marks)),
+			"bars":     string(drawBars(locale.Speller{}, text, []Series{{text, "good"}, {text, "bad"}}, bars)),
+			"timeline": string(Timeline(locale.Speller{}, text, marks)),
 		} {
 			if strings.Contains(drawing, "<script") || strings.Contains(drawing, "%!") || strings.Contains(drawing, "NaN") {
 				t.Errorf("%s: %s", name, drawing)
@@ -77,7 +79,7 @@ func TestManyAttemptsFitIntoAPage(t *testing.T) {
 	if places := place(marks); places[len(places)-1] > timelineRoom {
 		t.Errorf("%v", places)
 	}
-	if got := gapWords(64*time.Minute, timelineTight); got != "1 h" {
+	if got := gapWords(locale.Speller{}, 64*time.Minute, timelineTight); got != "1 h" {
 		t.Errorf("between two that stand close: %q", got)
 	}
 }

@@ -27,10 +27,10 @@ const (
 	timelineRoom   = 840.0
 )
 
-// Timeline draws marks from left to right. The room between two of them grows
+// Timeline draws marks from left to right, for a reader. The room between two of them grows
 // with the logarithm of the time between, which stands above the rail: what
 // took a day does not push what took a second together.
-func Timeline(title string, marks []Mark) template.HTML {
+func Timeline(r locale.Speller, title string, marks []Mark) template.HTML {
 	places := place(marks)
 	var s svg
 	s.open("drawing-timeline", 2*timelineEdge+places[len(places)-1], timelineHeight, title)
@@ -41,7 +41,7 @@ func Timeline(title string, marks []Mark) template.HTML {
 			class += " future"
 		}
 		s.f(`<path class="%v" d="M%v %vH%v"/>`, class, from+10, timelineRail, to-10)
-		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, (from+to)/2, timelineRail-9, "+"+gapWords(marks[i].At.Sub(marks[i-1].At), to-from))
+		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, (from+to)/2, timelineRail-9, "+"+gapWords(r, marks[i].At.Sub(marks[i-1].At), to-from))
 	}
 	for i, m := range marks {
 		x, class := timelineEdge+places[i], m.Tone
@@ -53,15 +53,15 @@ func Timeline(title string, marks []Mark) template.HTML {
 			s.f(`<path class="glyph %v" transform="translate(%v %v)" d="%v"/>`, m.Tone, x, timelineRail, path)
 		}
 		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, x, timelineRail+27, m.Label)
-		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text></g>`, x, timelineRail+42, clockOf(m.At))
+		s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text></g>`, x, timelineRail+42, clockOf(r, m.At))
 	}
 	return s.close()
 }
 
 // gapWords is the time between two marks; where there is no room for two units
 // the smaller one is left out.
-func gapWords(gap time.Duration, room float64) string {
-	text := locale.Duration(gap)
+func gapWords(r locale.Speller, gap time.Duration, room float64) string {
+	text := r.Duration(gap)
 	if fields := strings.Fields(text); room < timelineLeast && len(fields) > 2 {
 		return strings.Join(fields[:2], " ")
 	}
@@ -95,9 +95,9 @@ func place(marks []Mark) []float64 {
 	return places
 }
 
-func clockOf(t time.Time) string {
+func clockOf(r locale.Speller, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("15:04:05")
+	return r.Clock(t)
 }

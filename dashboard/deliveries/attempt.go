@@ -45,7 +45,7 @@ type answerBody struct {
 
 // AttemptOf shows an attempt; open says whether its details are to be seen at once.
 func AttemptOf(q *shell.Request, a webhook.Attempt, open bool) AttemptView {
-	v := AttemptView{Attempt: a, Open: open, Result: ResultWords(q.T, LastOf(a)), Took: locale.Duration(a.Phases.Total), Blame: blameFor(q, a),
+	v := AttemptView{Attempt: a, Open: open, Result: ResultWords(q.T, LastOf(a)), Took: q.Duration(a.Phases.Total), Blame: blameFor(q, a),
 		Address: peer(q, a), Request: HeadersOf(a.RequestHeaders), Answer: HeadersOf(a.ResponseHeaders), Body: bodyOf(a.ResponseBody), Phases: phaseChart(q, a.Phases)}
 	switch a.Outcome {
 	case webhook.OutcomeDelivered:
@@ -56,7 +56,7 @@ func AttemptOf(q *shell.Request, a webhook.Attempt, open bool) AttemptView {
 		v.Outcome = shell.Warn(locale.Text("outcome unknown"))
 	}
 	if !a.TLSNotAfter.IsZero() {
-		v.Ends = locale.Duration(a.TLSNotAfter.Sub(q.Now).Truncate(time.Hour))
+		v.Ends = q.Duration(a.TLSNotAfter.Sub(q.Now).Truncate(time.Hour))
 	}
 	return v
 }
@@ -119,10 +119,10 @@ func phaseChart(q *shell.Request, p webhook.Phases) chart.Chart {
 	for i, took := range []time.Duration{p.DNS, p.Connect, p.TLS, p.FirstByte, rest} {
 		name := q.T(phaseNames[i])
 		phases = append(phases, chart.Phase{Name: name, Took: took})
-		c.Rows = append(c.Rows, []string{name, locale.Duration(took)})
-		c.Legend = append(c.Legend, chart.Series{Name: name + " " + locale.Duration(took), Tone: "phase-" + strconv.Itoa(i)})
+		c.Rows = append(c.Rows, []string{name, q.Duration(took)})
+		c.Legend = append(c.Legend, chart.Series{Name: name + " " + q.Duration(took), Tone: "phase-" + strconv.Itoa(i)})
 	}
-	c.SVG = chart.Phases(c.Title, phases, p.Total)
+	c.SVG = chart.Phases(q.Speller, c.Title, phases, p.Total)
 	return c
 }
 
@@ -135,7 +135,7 @@ const futureMarks = 3
 // attemptChart draws a delivery's life: its creation, its attempts, and those
 // that would follow if they failed.
 func attemptChart(q *shell.Request, d reports.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) chart.Chart {
-	marks := []chart.Mark{{At: d.CreatedAt, Tone: "idle", Label: q.T("created"), Title: q.T("created") + " " + locale.Time(d.CreatedAt)}}
+	marks := []chart.Mark{{At: d.CreatedAt, Tone: "idle", Label: q.T("created"), Title: q.T("created") + " " + q.Time(d.CreatedAt)}}
 	for _, a := range attempts[max(0, len(attempts)-maxMarks):] {
 		tone := map[webhook.Outcome]string{webhook.OutcomeDelivered: "good", webhook.OutcomeFailed: "bad"}[a.Outcome]
 		if tone == "" {
@@ -146,7 +146,7 @@ func attemptChart(q *shell.Request, d reports.FoundDelivery, attempts []webhook.
 		if a.StatusCode > 0 {
 			label += " · " + strconv.Itoa(a.StatusCode)
 		}
-		marks = append(marks, chart.Mark{At: a.StartedAt, Tone: tone, Label: label, Title: "#" + strconv.Itoa(a.Number) + " " + locale.Time(a.StartedAt) + ": " + result})
+		marks = append(marks, chart.Mark{At: a.StartedAt, Tone: tone, Label: label, Title: "#" + strconv.Itoa(a.Number) + " " + q.Time(a.StartedAt) + ": " + result})
 	}
 	marks = append(marks, marksAhead(q, d, attempts, policy)...)
 	c := chart.Chart{Title: q.T("Attempts over time"), Head: []string{q.T("When"), q.T("What")}}
@@ -155,9 +155,9 @@ func attemptChart(q *shell.Request, d reports.FoundDelivery, attempts []webhook.
 		if m.Future {
 			what = m.Title + " (" + q.T("expected") + ")"
 		}
-		c.Rows = append(c.Rows, []string{locale.Time(m.At), what})
+		c.Rows = append(c.Rows, []string{q.Time(m.At), what})
 	}
-	c.SVG, c.Wide = chart.Timeline(c.Title, marks), true
+	c.SVG, c.Wide = chart.Timeline(q.Speller, c.Title, marks), true
 	return c
 }
 
@@ -176,7 +176,7 @@ func marksAhead(q *shell.Request, d reports.FoundDelivery, attempts []webhook.At
 			at = at.Add(policy.Waits[n])
 		}
 		label := "#" + strconv.Itoa(n+1)
-		marks = append(marks, chart.Mark{At: at, Tone: "idle", Label: label, Title: label + " " + locale.Time(at), Future: true})
+		marks = append(marks, chart.Mark{At: at, Tone: "idle", Label: label, Title: label + " " + q.Time(at), Future: true})
 	}
 	return marks
 }

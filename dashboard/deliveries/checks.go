@@ -91,14 +91,14 @@ func nameStep(q *shell.Request, u *url.URL, a webhook.Attempt) string {
 		return q.T("The URL names an address itself; nothing is looked up.")
 	}
 	if a.Phases.DNS > 0 {
-		return q.T("%s was found in %s.", u.Hostname(), locale.Duration(a.Phases.DNS))
+		return q.T("%s was found in %s.", u.Hostname(), q.Duration(a.Phases.DNS))
 	}
 	return q.T("%s was found.", u.Hostname())
 }
 
 func connectionStep(q *shell.Request, a webhook.Attempt) string {
 	if a.Phases.Connect > 0 {
-		return q.T("The receiver accepts connections; this one took %s.", locale.Duration(a.Phases.Connect))
+		return q.T("The receiver accepts connections; this one took %s.", q.Duration(a.Phases.Connect))
 	}
 	return q.T("The receiver accepts connections; an open one was reused.")
 }
@@ -113,15 +113,15 @@ func tlsStep(q *shell.Request, step *CheckStep, u *url.URL, a webhook.Attempt) {
 		step.Says = a.TLSVersion
 	case left < certificateSoon:
 		step.State = shell.Warn(locale.Text("soon"))
-		step.Says = q.T("%s. The certificate ends on %s, in %s.", a.TLSVersion, a.TLSNotAfter.UTC().Format(time.DateOnly), locale.Duration(left.Truncate(time.Hour)))
+		step.Says = q.T("%s. The certificate ends on %s, in %s.", a.TLSVersion, q.Day(a.TLSNotAfter), q.Duration(left.Truncate(time.Hour)))
 		step.Do = q.T("Renew the certificate: without a valid one nothing can be delivered.")
 	default:
-		step.Says = q.T("%s. The certificate lasts until %s, for %s more.", a.TLSVersion, a.TLSNotAfter.UTC().Format(time.DateOnly), locale.Duration(left.Truncate(24*time.Hour)))
+		step.Says = q.T("%s. The certificate lasts until %s, for %s more.", a.TLSVersion, q.Day(a.TLSNotAfter), q.Duration(left.Truncate(24*time.Hour)))
 	}
 }
 
 func answerStep(q *shell.Request, step *CheckStep, a webhook.Attempt) {
-	step.Says = q.T("%s after %s.", ResultWords(q.T, LastOf(a)), locale.Duration(a.Phases.Total))
+	step.Says = q.T("%s after %s.", ResultWords(q.T, LastOf(a)), q.Duration(a.Phases.Total))
 	if a.ErrorClass != webhook.ErrorHTTP4xx && a.ErrorClass != webhook.ErrorHTTP5xx { // of these it says the status once more
 		step.Detail = a.ErrorDetail
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEveryFailureIsPutDownToItsStep(t *testing.T) {
-	q := &shell.Request{Locale: locale.English, Now: time.Now()}
+	q := &shell.Request{Speller: locale.Speller{Locale: locale.English}, Now: time.Now()}
 	for _, tt := range []struct {
 		a    webhook.Attempt
 		want string // the state of each step
@@ -46,7 +46,7 @@ func TestEveryFailureIsPutDownToItsStep(t *testing.T) {
 }
 
 func TestAPartnersChecksTellOfNoAddressInside(t *testing.T) {
-	q := &shell.Request{Locale: locale.English, Now: time.Now(), Surface: &shell.Surface{Name: shell.Portal}}
+	q := &shell.Request{Speller: locale.Speller{Locale: locale.English}, Now: time.Now(), Surface: &shell.Surface{Name: shell.Portal}}
 	for address, private := range map[string]bool{"10.1.2.3": true, "fd00::7": true, "::ffff:10.1.2.3": true, "93.184.216.34": false} {
 		a := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorConnect, PeerIP: address}
 		if says := CheckSteps(q, "https://inside.example.com/", a)[1].Says; strings.Contains(says, address) == private {

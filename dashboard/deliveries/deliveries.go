@@ -73,10 +73,10 @@ func (s Pages) deliveryRoutes() []shell.Route {
 func RowOf(q *shell.Request, d reports.FoundDelivery) Row {
 	row := Row{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Result: ResultWords(q.T, d.Last), Waiting: waitingOf(q.T, d, q.Now)}
 	if delay, ok := d.FirstDelay(); ok {
-		row.Delay = locale.Duration(delay)
+		row.Delay = q.Duration(delay)
 	}
 	if !d.LastAt.IsZero() {
-		row.Took = locale.Duration(d.LastDuration)
+		row.Took = q.Duration(d.LastDuration)
 	}
 	return row
 }

@@ -72,7 +72,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if err != nil {
 		return err
 	}
-	v := deliveryView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.T, d, q.Now), Waiting: waitingOf(q.T, d, q.Now)}
+	v := deliveryView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.Speller, d, q.Now), Waiting: waitingOf(q.T, d, q.Now)}
 	v.Done = map[string]string{
 		"retry": retriedWords(q.T, d, q.Now), "again": q.T("This is the new delivery of the same event."),
 		"cancel": q.T("It is cancelled. Nothing more is sent."),

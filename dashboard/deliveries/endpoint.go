@@ -103,14 +103,14 @@ func (p EndpointPanel) Waiting() int {
 // Rate is how many deliveries a second the endpoint takes at most.
 func (p EndpointPanel) Rate() string {
 	if n := delivery.RateLimit(p.Window); n > 0 {
-		return locale.Number(n) + " a second"
+		return english.Number(n) + " a second"
 	}
 	return "no limit"
 }
 
 // Width says how much of the window is in use.
 func (p EndpointPanel) Width() string {
-	return locale.Number(p.Window.Used) + " of " + locale.Number(p.Window.Grown) + " in flight, grows to " + locale.Number(p.Window.MaxInFlight)
+	return english.Number(p.Window.Used) + " of " + english.Number(p.Window.Grown) + " in flight, grows to " + english.Number(p.Window.MaxInFlight)
 }
 
 // CertificateEndsSoon reports whether somebody must renew it now.
@@ -140,7 +140,7 @@ func (s Pages) receiverAdvice(ctx context.Context, q *shell.Request, endpointID 
 // Advices are what a receiver's answers say to its owner.
 func Advices(q *shell.Request, p EndpointPanel) (said []string) {
 	for _, advice := range p.Advice {
-		said = append(said, q.T(advice.Text, advice.Values...))
+		said = append(said, advice.Say(q.T, q.Duration))
 	}
 	return said
 }

@@ -21,17 +21,18 @@ var Templates = shell.NewTemplates(files, functions)
 // Pages are the pages about deliveries on one surface.
 type Pages struct{ *shell.Surface }
 
-// functions are what the templates call beside the shell's, in a
-// language.
-func functions(language string) template.FuncMap {
-	t := func(text string, args ...any) string { return locale.Translate(language, text, args...) }
+// english writes the figures of what operators alone see.
+var english locale.Speller
+
+// functions are what the templates call beside the shell's, for a reader.
+func functions(s *locale.Speller) template.FuncMap {
 	return template.FuncMap{
 		"replays":    replaysPath,
 		"replaypill": replayPill,
-		"failure":    func(class webhook.ErrorClass) string { return failureWords(t, class) },
-		"count":      func(p delivery.ReplayPreview) string { return countWords(t, p) },
-		"filter":     func(ops bool, f delivery.Filter) string { return filterWords(t, ops, f) },
-		"act":        func(a ActivityRow) string { return tellAct(t, a) },
+		"failure":    func(class webhook.ErrorClass) string { return failureWords(s.T, class) },
+		"count":      func(p delivery.ReplayPreview) string { return countWords(*s, p) },
+		"filter":     func(ops bool, f delivery.Filter) string { return filterWords(*s, ops, f) },
+		"act":        func(a ActivityRow) string { return tellAct(s.T, a) },
 	}
 }
 

@@ -97,11 +97,11 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 // replayFigures are the words that must not be mixed up: queued, sent, answered.
 func replayFigures(q *shell.Request, f shell.Fact[delivery.Replay]) []shell.Figure {
 	of := func(label, note string, n func(delivery.ReplayProgress) int) shell.Figure {
-		shown := shell.FigureOf(label, f, func(r delivery.Replay) string { return locale.Number(n(r.Progress)) })
+		shown := shell.FigureOf(label, f, func(r delivery.Replay) string { return q.Number(n(r.Progress)) })
 		shown.Note = note
 		return shown
 	}
-	total := shell.FigureOf(q.T("On the list"), f, func(r delivery.Replay) string { return locale.Number(r.Total) })
+	total := shell.FigureOf(q.T("On the list"), f, func(r delivery.Replay) string { return q.Number(r.Total) })
 	total.Note = q.T("frozen when it was started")
 	failed := of(q.T("Given up"), q.T("ended without success"), func(p delivery.ReplayProgress) int { return p.Failed })
 	if f.Fresh && f.Value.Progress.Failed > 0 {

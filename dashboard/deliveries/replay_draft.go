@@ -68,24 +68,24 @@ func (v draftView) Max() int { return delivery.MaxReplay }
 func (v draftView) MaxRate() int { return delivery.MaxReplayRate }
 
 // Lasts is how long queueing takes at the rate that is set.
-func (v draftView) Lasts() string {
-	return locale.Duration(max(time.Second, time.Duration(v.Preview.Value.Count/max(1, v.Rate))*time.Second))
+func (v draftView) Lasts() time.Duration {
+	return max(time.Second, time.Duration(v.Preview.Value.Count/max(1, v.Rate))*time.Second)
 }
 
 // countWords is a number of deliveries as far as it can be relied on.
-func countWords(t Say, p delivery.ReplayPreview) string {
-	n := locale.Number(p.Count)
+func countWords(s locale.Speller, p delivery.ReplayPreview) string {
+	n := s.Number(p.Count)
 	switch {
 	case p.Count > delivery.MaxReplay:
-		return t(locale.Text("more than %s deliveries"), locale.Number(delivery.MaxReplay))
+		return s.T(locale.Text("more than %s deliveries"), s.Number(delivery.MaxReplay))
 	case p.CountIs == delivery.CountAbout:
-		return t(locale.Text("about %s deliveries"), n)
+		return s.T(locale.Text("about %s deliveries"), n)
 	case p.CountIs == delivery.CountAtLeast:
-		return t(locale.Text("at least %s deliveries"), n)
+		return s.T(locale.Text("at least %s deliveries"), n)
 	case p.Count == 1:
-		return t(locale.Text("1 delivery"))
+		return s.T(locale.Text("1 delivery"))
 	}
-	return t(locale.Text("%s deliveries"), n)
+	return s.T(locale.Text("%s deliveries"), n)
 }
 
 // draftPage shows the draft of a search in the address, or asks for one.
@@ -162,9 +162,9 @@ func replayWarnings(q *shell.Request, p delivery.ReplayPreview) (all []shell.Not
 		if each.n == 0 {
 			continue
 		}
-		text := q.T(each.text, locale.Number(each.n))
+		text := q.T(each.text, q.Number(each.n))
 		if p.Count > w.Checked {
-			text = q.T("Of the newest %s:", locale.Number(w.Checked)) + " " + text
+			text = q.T("Of the newest %s:", q.Number(w.Checked)) + " " + text
 		}
 		all = append(all, shell.Notice{Tone: each.tone, Text: text})
 	}
@@ -205,7 +205,7 @@ func (s Pages) startReplay(w http.ResponseWriter, r *http.Request, q *shell.Requ
 func (s Pages) madeOf(ctx context.Context, q *shell.Request, form url.Values) (made delivery.Replay, err error) {
 	rate, err := strconv.Atoi(strings.TrimSpace(form.Get("rate")))
 	if err != nil || rate < 1 || rate > delivery.MaxReplayRate {
-		return made, wrongQuery(locale.Text("The rate must be a whole number from 1 to %s."), locale.Number(delivery.MaxReplayRate))
+		return made, wrongQuery(locale.Text("The rate must be a whole number from 1 to %s."), q.Number(delivery.MaxReplayRate))
 	}
 	reason := strings.TrimSpace(form.Get("reason"))
 	if reason == "" {
@@ -231,7 +231,7 @@ func (s Pages) madeOf(ctx context.Context, q *shell.Request, form url.Values) (m
 	}
 	typed := strings.NewReplacer(",", "", " ", "", ".", "").Replace(form.Get("count"))
 	if preview.Count > typedAbove && typed != strconv.Itoa(preview.Count) {
-		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to confirm it."), locale.Number(preview.Count))
+		return made, wrongQuery(locale.Text("Type the number of deliveries, %s, to confirm it."), q.Number(preview.Count))
 	}
 	made, err = s.Ledger.StartReplay(ctx, q.Scope(), delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning,
 		Reason: reason, Filter: filter, Rate: rate, CreatedAt: q.Now}, q.Audit("replay.start"))

@@ -39,7 +39,7 @@ func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 		d.IDs = nil
 	}
 	if len(d.IDs) > delivery.MaxFilterIDs {
-		return d, wrongQuery(locale.Text("At most %s deliveries can be chosen one by one. Use a search instead."), locale.Number(delivery.MaxFilterIDs))
+		return d, wrongQuery(locale.Text("At most %s deliveries can be chosen one by one. Use a search instead."), q.Number(delivery.MaxFilterIDs))
 	}
 	for _, id := range d.IDs {
 		if err := webhook.CheckID("id", webhook.DeliveryPrefix, id); err != nil {
@@ -98,7 +98,7 @@ func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f d
 		return f, nil
 	}
 	search.Scope = q.Scope()
-	d.IDs, err = s.endedIDs(ctx, search)
+	d.IDs, err = s.endedIDs(ctx, q, search)
 	return delivery.Filter{IDs: d.IDs}, err
 }
 
@@ -122,7 +122,7 @@ func plainFilter(q reports.DeliveryQuery) (f delivery.Filter, ok bool) {
 }
 
 // endedIDs are the deliveries that a search finds and that have ended.
-func (s Pages) endedIDs(ctx context.Context, search reports.DeliveryQuery) (ids []string, err error) {
+func (s Pages) endedIDs(ctx context.Context, q *shell.Request, search reports.DeliveryQuery) (ids []string, err error) {
 	search.Limit = reports.SearchMaxLimit
 	for {
 		page, err := s.Reports.SearchDeliveries(ctx, search)
@@ -137,7 +137,7 @@ func (s Pages) endedIDs(ctx context.Context, search reports.DeliveryQuery) (ids 
 		switch {
 		case len(ids) > delivery.MaxFilterIDs:
 			return nil, wrongQuery(locale.Text("This search finds more than %s deliveries. Narrow it, or search by partner, endpoint, type, class, code and time alone: then up to %s can be replayed at once."),
-				locale.Number(delivery.MaxFilterIDs), locale.Number(delivery.MaxReplay))
+				q.Number(delivery.MaxFilterIDs), q.Number(delivery.MaxReplay))
 		case page.Next == "" && len(ids) == 0:
 			return nil, wrongQuery(locale.Text("Nothing that has ended matches."))
 		case page.Next == "":

@@ -88,7 +88,7 @@ func replayPill(r delivery.Replay) shell.Pill {
 }
 
 // filterWords says what a replay was made of, as a search is typed.
-func filterWords(t Say, ops bool, f delivery.Filter) string {
+func filterWords(s locale.Speller, ops bool, f delivery.Filter) string {
 	var terms []string
 	add := func(key, value string) {
 		if value != "" {
@@ -96,7 +96,7 @@ func filterWords(t Say, ops bool, f delivery.Filter) string {
 		}
 	}
 	if n := len(f.IDs); n > 0 {
-		terms = append(terms, t(locale.Text("%s chosen deliveries"), locale.Number(n)))
+		terms = append(terms, s.T(locale.Text("%s chosen deliveries"), s.Number(n)))
 	}
 	if f.PartnerCode != "" && ops {
 		add("partner", f.PartnerCode)

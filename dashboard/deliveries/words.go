@@ -87,7 +87,8 @@ func retriedWords(t Say, d reports.FoundDelivery, now time.Time) string {
 }
 
 // sentence tells in one line how a delivery stands.
-func sentence(t Say, d reports.FoundDelivery, now time.Time) string {
+func sentence(s locale.Speller, d reports.FoundDelivery, now time.Time) string {
+	t := s.T
 	to := d.Host
 	if to == "" {
 		to = t(locale.Text("no endpoint yet"))
@@ -96,7 +97,7 @@ func sentence(t Say, d reports.FoundDelivery, now time.Time) string {
 	w := waitingOf(t, d, now)
 	switch d.Shown(d.Window) {
 	case webhook.Delivered:
-		took := locale.Duration(d.FinishedAt.Sub(d.CreatedAt))
+		took := s.Duration(d.FinishedAt.Sub(d.CreatedAt))
 		if d.Attempts == 1 {
 			return t(locale.Text("Delivered to %s at the first attempt, %s after it was created."), to, took)
 		}
@@ -113,12 +114,12 @@ func sentence(t Say, d reports.FoundDelivery, now time.Time) string {
 	}
 	if d.Attempts == 0 || last == "" {
 		if w.Until.After(now) {
-			return t(locale.Text("Not sent to %s yet. It waits for %s, for %s more."), to, w.For, locale.Duration(w.Until.Sub(now)))
+			return t(locale.Text("Not sent to %s yet. It waits for %s, for %s more."), to, w.For, s.Duration(w.Until.Sub(now)))
 		}
 		return t(locale.Text("Not sent to %s yet. It waits for %s."), to, w.For)
 	}
 	if w.Until.After(now) {
-		return t(locale.Text("Attempts at %s so far: %s. The last one: %s. It waits for %s, for %s more."), to, strconv.Itoa(d.Attempts), last, w.For, locale.Duration(w.Until.Sub(now)))
+		return t(locale.Text("Attempts at %s so far: %s. The last one: %s. It waits for %s, for %s more."), to, strconv.Itoa(d.Attempts), last, w.For, s.Duration(w.Until.Sub(now)))
 	}
 	return t(locale.Text("Attempts at %s so far: %s. The last one: %s. It waits for %s."), to, strconv.Itoa(d.Attempts), last, w.For)
 }

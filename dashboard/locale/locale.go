@@ -2,9 +2,10 @@
 //
 // A text is written in English where it is shown: {{t "…"}} in a template,
 // Text("…") or T("…") in Go. Every other language is a file of its own, named
-// by its code, which holds what the language calls itself and the translations
-// by the English text. A new file is a new language. A text may hold the verbs
-// of fmt, in every language the same ones.
+// by its code, which holds what the language calls itself, how it writes
+// figures and days, and the translations by the English text. A new file is a
+// new language. A text may hold the verbs of fmt, in every language the same
+// ones.
 package locale
 
 import (
@@ -31,14 +32,15 @@ var files embed.FS
 
 // catalogue is one language.
 type catalogue struct {
-	Name  string            `json:"name"`  // what it calls itself
-	Texts map[string]string `json:"texts"` // by the English ones
+	Name    string            `json:"name"` // what it calls itself
+	Formats formats           `json:"formats"`
+	Texts   map[string]string `json:"texts"` // by the English ones
 }
 
 // catalogues are all languages by their codes. They are read when the first
 // page is prepared: most commands show none.
 var catalogues = sync.OnceValues(func() (map[string]catalogue, error) {
-	all := map[string]catalogue{English: {Name: "English"}}
+	all := map[string]catalogue{English: {Name: "English", Formats: english}}
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		return all, err

@@ -10,39 +10,115 @@ import (
 	"unicode/utf8"
 )
 
-// Time spells a time in UTC to the second.
-func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+// formats are how a language writes figures and times, as the Unicode CLDR has
+// it. They stand in the language's file; those of English are here.
+type formats struct {
+	Group   string            `json:"group"`   // between thousands
+	Decimal string            `json:"decimal"` // before what is less than one
+	Percent string            `json:"percent"` // after a share
+	Day     string            `json:"day"`     // a layout of package time
+	Units   map[string]string `json:"units"`   // ms, s, m, h and d
+	Large   map[string]int64  `json:"large"`   // what a scale shortens numbers with
+}
 
-// Number spells a whole number with thousands apart.
-func Number(n any) string {
-	digits, places, decimal := strings.Cut(fmt.Sprint(n), ".")
-	sign := ""
-	if rest, negative := strings.CutPrefix(digits, "-"); negative {
-		sign, digits = "−", rest
+var english = formats{
+	Group: ",", Decimal: ".", Percent: " %", Day: time.DateOnly,
+	Units: map[string]string{"ms": "ms", "s": "s", "m": "m", "h": "h", "d": "d"},
+	Large: map[string]int64{"k": 1e3, "M": 1e6, "G": 1e9},
+}
+
+// Speller writes figures and times for a reader. The zero one writes English
+// and UTC.
+type Speller struct {
+	Locale string         // en, vi or zh; empty or any other: en
+	Zone   *time.Location // nil: UTC
+}
+
+// T is an English text in the reader's language, with args in the places of
+// its verbs.
+func (s Speller) T(text string, args ...any) string { return Translate(s.Locale, text, args...) }
+
+func (s Speller) formats() formats {
+	all, _ := catalogues()
+	if c, ok := all[s.Locale]; ok {
+		return c.Formats
 	}
+	return english
+}
+
+// in is a time where the reader is.
+func (s Speller) in(t time.Time) time.Time {
+	if s.Zone == nil {
+		return t.UTC()
+	}
+	return t.In(s.Zone)
+}
+
+// Time spells a time to the second: 2026-11-30 09:05:12.
+func (s Speller) Time(t time.Time) string { return s.in(t).Format(s.formats().Day + " 15:04:05") }
+
+// Minute spells a time to the minute: 2026-11-30 09:05.
+func (s Speller) Minute(t time.Time) string { return s.in(t).Format(s.formats().Day + " 15:04") }
+
+// Day spells the day of a time: 2026-11-30.
+func (s Speller) Day(t time.Time) string { return s.in(t).Format(s.formats().Day) }
+
+// Clock spells the time of day to the second: 09:05:12.
+func (s Speller) Clock(t time.Time) string { return s.in(t).Format("15:04:05") }
+
+// HourAndMinute spells the time of day to the minute: 09:05.
+func (s Speller) HourAndMinute(t time.Time) string { return s.in(t).Format("15:04") }
+
+// Number spells a number with thousands apart: 48,200 or 1,234.5. n is one of
+// Go's or prints like one, every digit of which is kept.
+func (s Speller) Number(n any) string {
+	f := s.formats()
+	digits, places, decimal := strings.Cut(fmt.Sprint(n), ".")
 	var b strings.Builder
+	if rest, negative := strings.CutPrefix(digits, "-"); negative {
+		b.WriteString("−")
+		digits = rest
+	}
 	for i, c := range digits {
 		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
+			b.WriteString(f.Group)
 		}
 		b.WriteRune(c)
 	}
 	if decimal {
-		b.WriteString("." + places)
+		b.WriteString(f.Decimal + places)
 	}
-	return sign + b.String()
+	return b.String()
+}
+
+// tenth spells a number to a tenth: 9.4, 12.
+func (s Speller) tenth(n float64) string {
+	return s.Number(strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64))
+}
+
+// Scale spells a number for the scale of a chart, to a tenth of the largest
+// unit it reaches: 1.5 k, 20 M.
+func (s Speller) Scale(n int64) string {
+	name, size := "", int64(1)
+	for each, of := range s.formats().Large {
+		if n >= of && of > size {
+			name, size = " "+each, of
+		}
+	}
+	return s.tenth(float64(n)/float64(size)) + name
 }
 
 // Duration spells a duration with two units at most: 9.4 s, 3 m 12 s.
-func Duration(d time.Duration) string {
+func (s Speller) Duration(d time.Duration) string {
+	unit := s.formats().Units
 	if d < 0 {
-		return "−" + Duration(-d)
+		return "−" + s.Duration(-d)
 	}
 	if d < time.Second {
-		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
+		return s.Number(d.Round(time.Millisecond).Milliseconds()) + " " + unit["ms"]
 	}
 	if d < time.Minute {
-		return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64) + " s"
+		return s.tenth(d.Seconds()) + " " + unit["s"]
 	}
 	for _, u := range []struct {
 		whole, part time.Duration
@@ -51,9 +127,9 @@ func Duration(d time.Duration) string {
 		if d < u.whole {
 			continue
 		}
-		text := fmt.Sprintf("%d %s", d/u.whole, u.a)
+		text := s.Number(int64(d/u.whole)) + " " + unit[u.a]
 		if part := d % u.whole / u.part; part > 0 {
-			text += fmt.Sprintf(" %d %s", part, u.b)
+			text += fmt.Sprintf(" %d %s", part, unit[u.b])
 		}
 		return text
 	}
@@ -61,29 +137,21 @@ func Duration(d time.Duration) string {
 }
 
 // Bytes spells a size in units of 1,024: 16 KiB.
-func Bytes(n int64) string {
-	if n < 1024 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
+func (s Speller) Bytes(n int64) string {
 	size, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	unit := 0
 	for size >= 1024 && unit < len(units)-1 {
 		size, unit = size/1024, unit+1
 	}
-	return strconv.FormatFloat(math.Round(size*10)/10, 'f', -1, 64) + " " + units[unit]
+	return s.tenth(size) + " " + units[unit]
 }
 
 // Percent spells a share of all to a tenth, never rounded up to all of it.
-func Percent(part, all int64) string {
+func (s Speller) Percent(part, all int64) string {
 	if all == 0 {
 		return "–"
 	}
-	tenths := part * 1000 / all
-	text := Number(tenths / 10)
-	if tenths%10 != 0 {
-		text += "." + Number(tenths%10)
-	}
-	return text + " %"
+	return s.tenth(float64(part*1000/all)/10) + s.formats().Percent
 }
 
 // Printable is a text that shows what it holds: control characters and those

@@ -9,7 +9,6 @@ import (
 
 	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
@@ -103,12 +102,12 @@ func ingestStage(e evidence) stageView {
 	return stageView{"Ingest", "inbox", []shell.Figure{
 		shell.FigureOf("Events, last minute", e.Situation, func(s reports.Situation) string {
 			if s.EventsLastMinute >= reports.MaxCounted {
-				return locale.Number(reports.MaxCounted) + " +"
+				return english.Number(reports.MaxCounted) + " +"
 			}
-			return locale.Number(s.EventsLastMinute)
+			return english.Number(s.EventsLastMinute)
 		}).With("accepted", "/ops/events"),
 		since("Last event", e, reports.Situation.NewestEvent, "none yet").With("ago", ""),
-		shell.FigureOf("Without endpoint", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingForEndpoint) }).
+		shell.FigureOf("Without endpoint", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingForEndpoint) }).
 			With("wait for one", "").Tinted("warn", s.WaitingForEndpoint > 0),
 	}}
 }
@@ -122,8 +121,8 @@ func queueStage(e evidence) stageView {
 		return s.OldestDue
 	}
 	return stageView{"Queue", "list", []shell.Figure{
-		shell.FigureOf("In flight", e.Situation, func(s reports.Situation) string { return locale.Number(s.InFlight) }).With("queued or sending", ""),
-		shell.FigureOf("Waiting, first try", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
+		shell.FigureOf("In flight", e.Situation, func(s reports.Situation) string { return english.Number(s.InFlight) }).With("queued or sending", ""),
+		shell.FigureOf("Waiting, first try", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
 		since("Oldest ready to leave", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
 	}}
 }
@@ -138,11 +137,11 @@ func deliveryStage(e evidence, hours shell.Fact[[]reports.HourCount]) stageView 
 		return n
 	}
 	return stageView{"Delivery", "send", []shell.Figure{
-		shell.FigureOf("Delivered", hours, func(h []reports.HourCount) string { return locale.Number(delivered(h)) }).
+		shell.FigureOf("Delivered", hours, func(h []reports.HourCount) string { return english.Number(delivered(h)) }).
 			With("since "+e.Now.Add(-time.Hour).UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
 		shell.FigureOf("Attempts that succeed", e.Situation, share).With(besides(e, s), "").Tinted("warn", s.WaitingFailing > 0),
-		shell.FigureOf("Waiting, again", e.Situation, func(s reports.Situation) string { return locale.Number(s.WaitingAgain) }).With("retries and replays", ""),
-		shell.FigureOf("Held", e.Situation, func(s reports.Situation) string { return locale.Number(s.Held) }).
+		shell.FigureOf("Waiting, again", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingAgain) }).With("retries and replays", ""),
+		shell.FigureOf("Held", e.Situation, func(s reports.Situation) string { return english.Number(s.Held) }).
 			With("paused or disabled", "/ops/deliveries?state=held").Tinted("warn", s.Held > 0),
 	}}
 }
@@ -156,17 +155,17 @@ func share(s reports.Situation) string {
 	case s.AttemptsDelivered:
 		return "100 %"
 	}
-	return locale.Percent(int64(s.AttemptsDelivered), int64(s.Attempts))
+	return english.Percent(int64(s.AttemptsDelivered), int64(s.Attempts))
 }
 
 // besides says of which attempts the share is, and what is not even tried.
 func besides(e evidence, s reports.Situation) string {
-	note := "in the last " + locale.Duration(reports.RecentWithin)
+	note := "in the last " + english.Duration(reports.RecentWithin)
 	if s.Attempts > 0 {
-		note = fmt.Sprintf("of %s in the last %s", locale.Number(s.Attempts), e.ago(s.AttemptsSince))
+		note = fmt.Sprintf("of %s in the last %s", english.Number(s.Attempts), e.ago(s.AttemptsSince))
 	}
 	if s.WaitingFailing > 0 {
-		note += "; " + locale.Number(s.WaitingFailing) + " wait for endpoints that fail"
+		note += "; " + english.Number(s.WaitingFailing) + " wait for endpoints that fail"
 	}
 	return note
 }
@@ -177,7 +176,7 @@ func outcomeChart(title string, hours []reports.HourCount) chart.Chart {
 	for _, h := range hours {
 		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
 	}
-	return chart.StackedBars(title, "Hour, UTC", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
+	return chart.StackedBars(english, title, "Hour, UTC", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
 }
 
 // Breaker says in a word how a failing partner's breakers are.

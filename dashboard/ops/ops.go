@@ -6,6 +6,7 @@ import (
 	"html/template"
 
 	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 )
 
@@ -64,8 +65,11 @@ func New(sh *shell.Shell) *shell.Surface {
 	return surface
 }
 
+// english writes the figures of the operators' pages.
+var english locale.Speller
+
 // functions are what the templates call beside the shell's.
-func functions(string) template.FuncMap {
+func functions(*locale.Speller) template.FuncMap {
 	return template.FuncMap{
 		"result":      resultOf,
 		"orderpill":   orderPill,

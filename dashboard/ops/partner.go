@@ -10,7 +10,6 @@ import (
 
 	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -196,9 +195,9 @@ func funnelSteps(code string, f shell.Fact[reports.Funnel]) []funnelStep {
 	n := f.Value
 	most := int64(max(n.Accepted, n.Matched))
 	step := func(name, means, tone string, count int, of int, inner bool, state webhook.State) funnelStep {
-		st := funnelStep{Name: name, Means: means, Count: locale.Number(count), Inner: inner, Bar: chart.Bar(name, tone, int64(count), most)}
+		st := funnelStep{Name: name, Means: means, Count: english.Number(count), Inner: inner, Bar: chart.Bar(name, tone, int64(count), most)}
 		if of > 0 {
-			st.Share = locale.Percent(int64(count), int64(of))
+			st.Share = english.Percent(int64(count), int64(of))
 		}
 		if state != "" && count > 0 {
 			st.Href = deliveriesOf(code, state)
@@ -228,7 +227,7 @@ func latencyFigures(f shell.Fact[reports.Funnel]) []shell.Figure {
 			if p.N == 0 {
 				return "none yet"
 			}
-			return locale.Duration(value(p))
+			return english.Duration(value(p))
 		})
 	}
 	first := func(f reports.Funnel) reports.Percentiles { return f.FirstDelay }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -84,12 +83,12 @@ func (v partnersView) Rows() []partnerRow {
 		}
 		if ok && v.Windows.Fresh {
 			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
-			row.Endpoints, row.Held, row.LastSuccess = locale.Number(n), w.Held, w.LastSuccess
+			row.Endpoints, row.Held, row.LastSuccess = english.Number(n), w.Held, w.LastSuccess
 			row.Breakers = shell.Good("closed")
 			if open := w.Breakers[webhook.BreakerOpen]; open > 0 {
-				row.Breakers = shell.Bad(locale.Number(open) + " open")
+				row.Breakers = shell.Bad(english.Number(open) + " open")
 			} else if probing := w.Breakers[webhook.BreakerHalfOpen]; probing > 0 {
-				row.Breakers = shell.Warn(locale.Number(probing) + " on probation")
+				row.Breakers = shell.Warn(english.Number(probing) + " on probation")
 			}
 		} else if v.Windows.Fresh {
 			row.Endpoints = "0"

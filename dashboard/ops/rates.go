@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
@@ -30,7 +29,7 @@ type ratesView struct {
 }
 
 // Age is how old a rate is.
-func (v ratesView) Age(r orders.Rate) string { return locale.Duration(max(0, v.now.Sub(r.UpdatedAt))) }
+func (v ratesView) Age(r orders.Rate) string { return english.Duration(max(0, v.now.Sub(r.UpdatedAt))) }
 
 // State says whether a rate gives prices.
 func (v ratesView) State(r orders.Rate) shell.Pill {

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/reports"
@@ -55,8 +54,8 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		}
 	}
 	v.Figures = []shell.Figure{
-		shell.FigureOf("Waiting in the queue", v.Queue, func(d []queue.Depth) string { return locale.Number(depth(d, queuePending)) }),
-		shell.FigureOf("Scheduled retries", v.Queue, func(d []queue.Depth) string { return locale.Number(depth(d, queueScheduled)) }),
+		shell.FigureOf("Waiting in the queue", v.Queue, func(d []queue.Depth) string { return english.Number(depth(d, queuePending)) }),
+		shell.FigureOf("Scheduled retries", v.Queue, func(d []queue.Depth) string { return english.Number(depth(d, queueScheduled)) }),
 		workersFigure(v.Workers),
 		breakersFigure(v.Breakers),
 		durationFigure("Rollup lag", lag, time.Second),
@@ -95,11 +94,11 @@ func workersFigure(f shell.Fact[[]reports.WorkerLease]) shell.Figure {
 		}
 		return n
 	}
-	shown := shell.FigureOf("Workers alive", f, func(list []reports.WorkerLease) string { return locale.Number(alive(list)) })
+	shown := shell.FigureOf("Workers alive", f, func(list []reports.WorkerLease) string { return english.Number(alive(list)) })
 	if n := alive(f.Value); f.Fresh && n == 0 {
 		shown.Tone, shown.Note = "bad", "nothing is being sent"
 	} else if dead := len(f.Value) - n; f.Fresh && dead > 0 {
-		shown.Tone, shown.Note = "warn", locale.Number(dead)+" not heard of"
+		shown.Tone, shown.Note = "warn", english.Number(dead)+" not heard of"
 	}
 	return shown
 }
@@ -111,7 +110,7 @@ func breakersFigure(f shell.Fact[[]reports.PartnerWindows]) shell.Figure {
 		}
 		return n
 	}
-	shown := shell.FigureOf("Breakers not closed", f, func(list []reports.PartnerWindows) string { return locale.Number(open(list)) })
+	shown := shell.FigureOf("Breakers not closed", f, func(list []reports.PartnerWindows) string { return english.Number(open(list)) })
 	if f.Fresh && open(f.Value) > 0 {
 		shown.Tone = "warn"
 	}
@@ -120,7 +119,7 @@ func breakersFigure(f shell.Fact[[]reports.PartnerWindows]) shell.Figure {
 
 // durationFigure shows a time that should be short.
 func durationFigure(label string, f shell.Fact[time.Duration], warn time.Duration) shell.Figure {
-	shown := shell.FigureOf(label, f, locale.Duration)
+	shown := shell.FigureOf(label, f, english.Duration)
 	if f.Fresh && f.Value.Abs() > warn {
 		shown.Tone = "warn"
 	}
@@ -132,14 +131,14 @@ func (s pages) slotsFigure(now time.Time) shell.Figure {
 	if !known {
 		return shell.Figure{Label: "Slots of this process", Value: "none", Note: "it has no worker", At: now, Fresh: true}
 	}
-	return shell.Figure{Label: "Slots of this process", Value: locale.Number(busy) + " / " + locale.Number(total), Note: "busy / all", At: now, Fresh: true}
+	return shell.Figure{Label: "Slots of this process", Value: english.Number(busy) + " / " + english.Number(total), Note: "busy / all", At: now, Fresh: true}
 }
 
 // buildFact is one thing to know about the program that runs.
 type buildFact struct{ Name, Value string }
 
 func (s pages) build(now time.Time) []buildFact {
-	facts := []buildFact{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", locale.Duration(now.Sub(s.Started).Round(time.Second))}}
+	facts := []buildFact{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", english.Duration(now.Sub(s.Started).Round(time.Second))}}
 	database := "PostgreSQL"
 	if s.Database.Embedded() {
 		database = "SQLite, embedded"

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
@@ -173,7 +172,7 @@ func count[N int | int64](n N, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return locale.Number(n) + " " + thing
+	return english.Number(n) + " " + thing
 }
 
 // join lists words: a, b and c.
@@ -185,4 +184,4 @@ func join(words []string) string {
 }
 
 // ago spells how long before now t was.
-func (e evidence) ago(t time.Time) string { return locale.Duration(max(0, e.Now.Sub(t))) }
+func (e evidence) ago(t time.Time) string { return english.Duration(max(0, e.Now.Sub(t))) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
@@ -70,9 +69,9 @@ func checkClocks(e evidence) check {
 		}
 	}
 	if worst.Ahead.Abs() <= database.MaxClockSkew {
-		return says("within " + locale.Duration(worst.Ahead.Abs()) + " of the database's")
+		return says("within " + english.Duration(worst.Ahead.Abs()) + " of the database's")
 	}
-	figures := "that of " + worst.Host + " is " + locale.Duration(worst.Ahead.Abs()) + " from the database's"
+	figures := "that of " + worst.Host + " is " + english.Duration(worst.Ahead.Abs()) + " from the database's"
 	return found(figures, verdict{Side: sideUs, Tone: "bad", Sentence: "It is us: a clock is wrong; " + figures + ".",
 		Next: "Run a time service on both machines. Until then that worker expires no orders and deletes nothing.", Href: "/ops/system", Link: "System"})
 }
@@ -95,7 +94,7 @@ func checkCanary(e evidence) check {
 		return check{Found: unknown, Says: "no result of the last 30 seconds"}
 	}
 	if len(failed) == 0 {
-		return says("arrives and verifies in " + locale.Duration(slowest))
+		return says("arrives and verifies in " + english.Duration(slowest))
 	}
 	many, why := fmt.Sprintf("%d of %s", len(failed), count(asked, "worker")), failed[0].Canary.Failure
 	return found("fails on "+many+": "+why, verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: our own canary does not arrive on %s (%s).", many, why),
@@ -105,17 +104,17 @@ func checkCanary(e evidence) check {
 func checkInternal(e evidence) check {
 	n := e.Situation.Value.InternalErrors
 	if n == 0 {
-		return says("none in " + locale.Duration(reports.InternalWithin))
+		return says("none in " + english.Duration(reports.InternalWithin))
 	}
 	many := count(n, "delivery")
 	if n > 1 {
-		many = locale.Number(n) + " deliveries"
+		many = english.Number(n) + " deliveries"
 	}
 	if n >= reports.MaxCounted {
 		many = "at least " + many
 	}
-	return found(many+" in "+locale.Duration(reports.InternalWithin), verdict{Side: sideUs, Tone: "bad",
-		Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, locale.Duration(reports.InternalWithin)),
+	return found(many+" in "+english.Duration(reports.InternalWithin), verdict{Side: sideUs, Tone: "bad",
+		Sentence: fmt.Sprintf("It is us: %s failed by a fault of the gateway in the last %s.", many, english.Duration(reports.InternalWithin)),
 		Next:     "They are retried automatically. The log of the workers says what failed.", Href: "/ops/deliveries?class=" + string(webhook.ErrorInternal), Link: "These deliveries"})
 }
 
@@ -160,7 +159,7 @@ func checkSource(e evidence) check {
 	if silent <= silenceGaps*gap {
 		return says(came)
 	}
-	often := "one every " + locale.Duration(gap)
+	often := "one every " + english.Duration(gap)
 	if usual >= reports.MaxCounted {
 		often += " or sooner"
 	}
@@ -201,7 +200,7 @@ func checkRates(e evidence) check {
 	what := "quotes are requested and no rate is set"
 	switch {
 	case len(stale) > 0:
-		what = fmt.Sprintf("%s of %s give no price: %s", locale.Number(len(stale)), count(all, "rate"), join(stale))
+		what = fmt.Sprintf("%s of %s give no price: %s", english.Number(len(stale)), count(all, "rate"), join(stale))
 	case failing && all > 0:
 		what = fmt.Sprintf("%s failed in a row, the last %s ago with %s", count(e.Quotes.Count, "quote"), e.ago(e.Quotes.At), e.Quotes.Key)
 	case !failing && all == 0:
@@ -213,7 +212,7 @@ func checkRates(e evidence) check {
 	if failing || len(stale) == all {
 		tone = "bad"
 	}
-	next := fmt.Sprintf("Somebody must feed the rates: a rate gives prices for %s after it was set.", locale.Duration(e.RateAge))
+	next := fmt.Sprintf("Somebody must feed the rates: a rate gives prices for %s after it was set.", english.Duration(e.RateAge))
 	if len(stale) == 0 && all > 0 {
 		next = "The log of the process that answered says what failed."
 	}

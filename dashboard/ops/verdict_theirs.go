@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/ledger/reports"
 )
 
@@ -22,12 +21,12 @@ const (
 // checkEgress hits when most receivers fail at once.
 func checkEgress(e evidence) check {
 	s := e.Situation.Value
-	figures := fmt.Sprintf("%s of %s fail", locale.Number(s.HostsFailing), count(s.Hosts, "host"))
+	figures := fmt.Sprintf("%s of %s fail", english.Number(s.HostsFailing), count(s.Hosts, "host"))
 	if s.HostsFailing < egressHosts || 2*s.HostsFailing < s.Hosts {
 		return says(figures)
 	}
 	return found(figures, verdict{Side: sideUs, Tone: "bad",
-		Sentence: fmt.Sprintf("Probably us: %s of %s of %s fail at once, which is rarely the receivers' fault.", locale.Number(s.HostsFailing), count(s.Hosts, "host"), count(s.Partners, "partner")),
+		Sentence: fmt.Sprintf("Probably us: %s of %s of %s fail at once, which is rarely the receivers' fault.", english.Number(s.HostsFailing), count(s.Hosts, "host"), count(s.Partners, "partner")),
 		Next:     "The canary does not leave the machine. Check DNS, the proxy or firewall, and the workers' route to the internet.", Href: "/ops/deliveries", Link: "Deliveries"})
 }
 
@@ -56,7 +55,7 @@ func checkPartners(e evidence) check {
 		v.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
 		return found(fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner")), v)
 	}
-	many := fmt.Sprintf("%s of %s fail", locale.Number(n), count(s.Partners, "partner"))
+	many := fmt.Sprintf("%s of %s fail", english.Number(n), count(s.Partners, "partner"))
 	v.Sentence = fmt.Sprintf("It is them: %s, worst %s%s%s; %s", many, p.PartnerCode, how(p), lastSuccess(e, p), rest(s.Partners-n))
 	return found(many, v)
 }
@@ -69,7 +68,7 @@ func waiting(n int64) string {
 	case 1:
 		return "1 delivery is waiting and is retried automatically."
 	}
-	return locale.Number(n) + " deliveries are waiting and are retried automatically."
+	return english.Number(n) + " deliveries are waiting and are retried automatically."
 }
 
 // how says in what way a partner fails; nothing is known of one that began to
@@ -85,9 +84,9 @@ func how(p reports.FailingPartner) string {
 func failure(p reports.FailingPartner) string {
 	said := deliveries.ResultWords(fmt.Sprintf, p.Last)
 	if p.Alike == p.Attempts {
-		return said + ", 100 % of " + locale.Number(p.Attempts)
+		return said + ", 100 % of " + english.Number(p.Attempts)
 	}
-	return said + ", the last " + locale.Number(p.Alike) + " of " + locale.Number(p.Attempts)
+	return said + ", the last " + english.Number(p.Alike) + " of " + english.Number(p.Attempts)
 }
 
 func lastSuccess(e evidence, p reports.FailingPartner) string {
@@ -104,7 +103,7 @@ func rest(n int) string {
 	case n == 1:
 		return "the other one is served."
 	}
-	return "the other " + locale.Number(n) + " are served."
+	return "the other " + english.Number(n) + " are served."
 }
 
 // checkRoom hits when deliveries wait for room at receivers that do not fail.
@@ -136,7 +135,7 @@ func checkSettings(e evidence) check {
 	add(max(0, s.Breakers-s.EndpointsFailing), "breaker", "open though nothing fails")
 	kept := s.Held + s.WaitingForEndpoint
 	if s.WaitingForEndpoint > 0 {
-		why = append(why, fmt.Sprintf("%s without an endpoint", locale.Number(s.WaitingForEndpoint)))
+		why = append(why, fmt.Sprintf("%s without an endpoint", english.Number(s.WaitingForEndpoint)))
 	}
 	if len(why) == 0 {
 		return says("nothing is paused or disabled")
@@ -155,5 +154,5 @@ func held(n int64) string {
 	case 1:
 		return "1 delivery is"
 	}
-	return locale.Number(n) + " deliveries are"
+	return english.Number(n) + " deliveries are"
 }

@@ -66,12 +66,12 @@ func (s pages) cataloguePage(w http.ResponseWriter, r *http.Request, q *shell.Re
 		var span time.Duration
 		for _, wait := range s.Retry.Waits[1:] {
 			span += wait
-			v.Waits = append(v.Waits, locale.Duration(wait))
+			v.Waits = append(v.Waits, q.Duration(wait))
 		}
-		v.Span = locale.Duration(span)
+		v.Span = q.Duration(span)
 	}
 	if s.Timeout > 0 {
-		v.Timeout = locale.Duration(s.Timeout)
+		v.Timeout = q.Duration(s.Timeout)
 	}
 	return q.Render(w, r, "catalogue", v)
 }

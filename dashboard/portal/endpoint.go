@@ -88,7 +88,7 @@ func (e portalEndpoint) Held() string {
 // Rate is how many deliveries a second it takes at most.
 func (e portalEndpoint) Rate() string {
 	if n := delivery.RateLimit(e.Window); n > 0 {
-		return e.q.T("%s a second", locale.Number(n))
+		return e.q.T("%s a second", e.q.Number(n))
 	}
 	return e.q.T("no limit")
 }
@@ -96,7 +96,7 @@ func (e portalEndpoint) Rate() string {
 // Limit is how long an attempt may take; empty: not known here.
 func (e portalEndpoint) Limit() string {
 	if limit := cmp.Or(e.Timeout, e.q.Surface.Timeout); limit > 0 {
-		return locale.Duration(limit)
+		return e.q.Duration(limit)
 	}
 	return ""
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
 	"ledgerhook/partners"
@@ -73,9 +72,9 @@ func formOf(q *shell.Request, e webhook.Endpoint, known bool) endpointForm {
 		URL:         shell.Field{Name: "url", Type: "url", Label: q.T("URL"), Value: e.URL, Mono: true, Required: true, Hint: q.T("https, a public host name, port 443 or 8443. Its name and addresses are checked when you save."), Autocomplete: "off"},
 		Description: shell.Field{Name: "description", Label: q.T("Description"), Value: e.Description, Hint: q.T("For your team: its purpose.")},
 		MaxInFlight: shell.Field{Name: "maxInFlight", Type: "number", Label: q.T("Deliveries at the same time, at most"), Value: strconv.Itoa(e.Window.MaxInFlight), Required: true,
-			Hint: q.T("1 to %s. It begins with 2 and grows with success.", locale.Number(partnerInFlight(e)))},
+			Hint: q.T("1 to %s. It begins with 2 and grows with success.", q.Number(partnerInFlight(e)))},
 		RateLimit: shell.Field{Name: "rateLimit", Type: "number", Label: q.T("Deliveries a second, at most"), Value: strconv.Itoa(delivery.RateLimit(e.Window)), Required: true,
-			Hint: q.T("0 is no limit; %s is the highest.", locale.Number(delivery.MaxRate))},
+			Hint: q.T("0 is no limit; %s is the highest.", q.Number(delivery.MaxRate))},
 		Timeout: shell.Field{Name: "timeout", Type: "number", Label: q.T("Seconds an attempt may take"), Value: seconds(e.Timeout), Required: true,
 			Hint: q.T("%s to %s, or 0 for the gateway's own. The answer must come within it.", seconds(delivery.MinTimeout), seconds(delivery.MaxTimeout))},
 	}

@@ -7,7 +7,6 @@ import (
 
 	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -194,7 +193,7 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 			for _, h := range hours {
 				n += of(h)
 			}
-			return locale.Number(n)
+			return q.Number(n)
 		})
 	}
 	waiting := func(rows []portalEndpoint) (n int) {
@@ -214,14 +213,14 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 			if all == 0 {
 				return q.T("none yet")
 			}
-			return locale.Percent(good, all)
+			return q.Percent(good, all)
 		}),
-		shell.FigureOf(q.T("Waiting now"), v.Endpoints, func(rows []portalEndpoint) string { return locale.Number(waiting(rows)) }).With("", deliveries.Path("/portal", "state:pending,queued,sending,held")),
+		shell.FigureOf(q.T("Waiting now"), v.Endpoints, func(rows []portalEndpoint) string { return q.Number(waiting(rows)) }).With("", deliveries.Path("/portal", "state:pending,queued,sending,held")),
 		shell.FigureOf(q.T("Oldest waiting"), v.Oldest, func(at time.Time) string {
 			if at.IsZero() {
 				return q.T("none")
 			}
-			return locale.Duration(q.Now.Sub(at).Truncate(time.Second))
+			return q.Duration(q.Now.Sub(at).Truncate(time.Second))
 		}),
 	}
 }
@@ -232,6 +231,6 @@ func outcomes(q *shell.Request, hours []reports.HourCount) chart.Chart {
 	for _, h := range hours {
 		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
 	}
-	return chart.StackedBars(q.T("Attempts by outcome, last 24 hours"), q.T("Hour, UTC"),
+	return chart.StackedBars(q.Speller, q.T("Attempts by outcome, last 24 hours"), q.T("Hour, UTC"),
 		[]chart.Series{{Name: q.T("delivered"), Tone: "good"}, {Name: q.T("failed"), Tone: "bad"}, {Name: q.T("outcome unknown"), Tone: "idle"}}, bars)
 }

@@ -142,7 +142,7 @@ func secretRowOf(q *shell.Request, secret partners.Secret) secretRow {
 		row.State, row.Says = shell.Good(locale.Text("active")), q.T("Signs every notification. Your receivers must know it.")
 	case partners.SecretRetiring:
 		row.State = shell.Warn(locale.Text("retiring"))
-		row.Says = q.T("Still signs beside the active one, for %s more. Remove it from your receivers, then revoke it or let it expire.", locale.Duration(secret.RetiresAt.Sub(q.Now).Truncate(time.Minute)))
+		row.Says = q.T("Still signs beside the active one, for %s more. Remove it from your receivers, then revoke it or let it expire.", q.Duration(secret.RetiresAt.Sub(q.Now).Truncate(time.Minute)))
 	default:
 		row.State, row.Says = shell.Idle(locale.Text("revoked")), q.T("No longer signs. No receiver needs it.")
 	}

@@ -126,7 +126,7 @@ func (s pages) gatewayKeys(ctx context.Context) []*rsa.PublicKey {
 func pasted(q *shell.Request, r *http.Request, name string, limit int) (text, problem string) {
 	text = strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n")
 	if len(text) > limit {
-		return "", q.T("That is more than a notification can hold: %s at most.", locale.Bytes(int64(limit)))
+		return "", q.T("That is more than a notification can hold: %s at most.", q.Bytes(int64(limit)))
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f }) {
 		return "", q.T("That contains bytes that are not text. Paste the request as text.")
@@ -142,7 +142,7 @@ func (s pages) readChecker(r *http.Request, q *shell.Request) error {
 	err := r.ParseForm()
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return &webhook.Error{Kind: webhook.KindTooLarge, Message: q.T("That is more than a notification can hold: %s at most.", locale.Bytes(maxPasted))}
+		return &webhook.Error{Kind: webhook.KindTooLarge, Message: q.T("That is more than a notification can hold: %s at most.", q.Bytes(maxPasted))}
 	}
 	if err != nil {
 		return webhook.Invalid("form", "cannot be read")
@@ -225,12 +225,12 @@ func sentAge(q *shell.Request, sent time.Time) verifyCheck {
 	switch {
 	case age > signer.Tolerance:
 		c.Result = shell.Warn(locale.Text("old"))
-		c.Says = q.T("Sent %s ago. Receivers accept at most %s and must refuse it now. For one that you stored this is no fault.", locale.Duration(age), locale.Duration(signer.Tolerance))
+		c.Says = q.T("Sent %s ago. Receivers accept at most %s and must refuse it now. For one that you stored this is no fault.", q.Duration(age), q.Duration(signer.Tolerance))
 	case age < -signer.Tolerance:
 		c.Result = shell.Bad(locale.Text("wrong"))
-		c.Says = q.T("That is %s ahead of the gateway's clock.", locale.Duration(-age))
+		c.Says = q.T("That is %s ahead of the gateway's clock.", q.Duration(-age))
 	default:
-		c.Says = q.T("Sent %s ago.", locale.Duration(max(0, age)))
+		c.Says = q.T("Sent %s ago.", q.Duration(max(0, age)))
 	}
 	return c
 }

@@ -87,7 +87,7 @@ func (s pages) judgeRequest(ctx context.Context, q *shell.Request, request signe
 	row.Result, row.Says = shell.Good(locale.Text("right")), q.T("Signed with your key %s.", signer.KeyID(keys[0]))
 	for i, old := range account.ValidOldKeys(q.Now) {
 		if request.Verify(string(secret), keys[i+1]) == nil {
-			row.Says = q.T("Signed with your previous key, which verifies until %s.", locale.Time(old.Until))
+			row.Says = q.T("Signed with your previous key, which verifies until %s.", q.Time(old.Until))
 		}
 	}
 	return row

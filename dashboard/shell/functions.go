@@ -9,17 +9,16 @@ import (
 	"ledgerhook/webhook"
 )
 
-// functions are what templates can call, in a language.
-func functions(language string) template.FuncMap {
-	t := func(text string, args ...any) string { return locale.Translate(language, text, args...) }
+// functions are what templates can call, for a reader.
+func functions(s *locale.Speller) template.FuncMap {
 	return template.FuncMap{
-		"t":         t,
+		"t":         s.T,
 		"icon":      icon,
 		"rfc":       func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
-		"when":      locale.Time,
-		"num":       locale.Number,
-		"took":      locale.Duration,
-		"bytes":     locale.Bytes,
+		"when":      func(t time.Time) string { return s.Time(t) },
+		"num":       func(n any) string { return s.Number(n) },
+		"took":      func(d time.Duration) string { return s.Duration(d) },
+		"bytes":     func(n int64) string { return s.Bytes(n) },
 		"mask":      webhook.MaskCards,
 		"printable": func(text string) string { return locale.Printable([]byte(text)) },
 		"state":     StateOf,

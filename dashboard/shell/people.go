@@ -223,7 +223,7 @@ func (s *Surface) sendLink(w http.ResponseWriter, r *http.Request, q *Request, i
 	}
 	v := peopleView{Link: link, LinkFor: i.Name}
 	if s.SendMail != nil && i.Email != "" {
-		v.Mailed = s.mailLink(r.Context(), i, link)
+		v.Mailed = s.mailLink(r.Context(), q, i, link)
 	}
 	return s.showPeople(w, r, q, http.StatusOK, v)
 }
@@ -242,13 +242,13 @@ func (s *Surface) inviteLink(r *http.Request, partnerCode, token string) string 
 }
 
 // mailLink reports whether the mail server took the invitation. It is shown
-// on the page in any case.
-func (s *Surface) mailLink(ctx context.Context, i partners.Invite, link string) bool {
-	subject, text := "Your invitation to Ledgerhook", "You are invited to sign in to Ledgerhook.\n\n"
+// on the page in any case. It speaks the language of who invites.
+func (s *Surface) mailLink(ctx context.Context, q *Request, i partners.Invite, link string) bool {
+	subject, text := q.T("Your invitation to Ledgerhook"), q.T("You are invited to sign in to Ledgerhook.")
 	if i.PersonID != "" {
-		subject, text = "Your new password for Ledgerhook", "You can choose a new password for Ledgerhook.\n\n"
+		subject, text = q.T("Your new password for Ledgerhook"), q.T("You can choose a new password for Ledgerhook.")
 	}
-	text += link + "\n\nThe link works once, until " + i.ExpiresAt.UTC().Format("2006-01-02 15:04 MST") + ".\n"
+	text += "\n\n" + link + "\n\n" + q.T("The link works once, until %s.", q.Minute(i.ExpiresAt)+" UTC") + "\n"
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := s.SendMail(ctx, i.Email, subject, text); err != nil {

@@ -17,10 +17,10 @@ import (
 // Request is who asks for a page and how it is to look. Pages get it ready;
 // only the error page can meet one that nobody was identified for.
 type Request struct {
+	locale.Speller
 	Surface *Surface
 	Session partners.Session // zero: not signed in
 	User    partners.Person
-	Locale  string // en, vi or zh
 	Theme   string // auto, light or dark
 	Path    string // of a page, with its query, to come back to
 	Now     time.Time
@@ -51,7 +51,7 @@ const (
 var themes = []string{"auto", "light", "dark"}
 
 func (s *Surface) newRequest(r *http.Request) *Request {
-	q := &Request{Surface: s, Locale: locale.English, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.Base, Now: time.Now()}
+	q := &Request{Surface: s, Speller: locale.Speller{Locale: locale.English}, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.Base, Now: time.Now()}
 	if Reads(r) {
 		q.Path = r.URL.RequestURI()
 	}
@@ -153,11 +153,6 @@ func (q *Request) SignedIn() bool { return q.User.ID != "" }
 
 // Locales are what the language form offers.
 func (q *Request) Locales() []string { return locale.All() }
-
-// T is text in the language of who asks, with args in the places of its verbs.
-func (q *Request) T(text string, args ...any) string {
-	return locale.Translate(q.Locale, text, args...)
-}
 
 // Ops reports whether the page is one of the operators'.
 func (q *Request) Ops() bool { return q.Surface.Name == Ops }

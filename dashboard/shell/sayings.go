@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"ledgerhook/dashboard/locale"
 )
@@ -90,6 +91,10 @@ func (q *Request) translated(all []saying, said string) (text string, known bool
 		}
 		var values []any
 		for _, value := range found[1:] {
+			if d, err := time.ParseDuration(value); err == nil && strings.HasSuffix(value, "s") {
+				values = append(values, q.Duration(d))
+				continue
+			}
 			values = append(values, q.T(value)) // a state, or what is in no language
 		}
 		return q.T(s.text, values...), true

@@ -28,14 +28,19 @@ func TestStoredSentencesAreTranslated(t *testing.T) {
 		"30 of the newest 50 deliveries fail", "sent again at once on a new connection",
 	} {
 		for _, language := range locale.All() {
-			q := &Request{Locale: language}
+			q := &Request{Speller: locale.Speller{Locale: language}}
 			told := q.Stored(sentence)
-			if told.English || (told.Text == sentence) != (language == locale.English) {
+			if told.English || language != locale.English && told.Text == sentence {
 				t.Errorf("%s in %s: %+v", sentence, language, told)
 			}
 		}
 	}
-	if told := (&Request{Locale: locale.Chinese}).Stored("something new"); !told.English || told.Text != "something new" {
+	for language, want := range map[string]string{"en": "attempt 2 of 3, the answer asked to wait 10 m", "vi": "lần thử 2 trên 3, phản hồi yêu cầu chờ 10 phút", "zh": "第 2 次尝试，共 3 次，响应要求等待 10 分钟"} {
+		if told := (&Request{Speller: locale.Speller{Locale: language}}).Stored(reason(failed, false)); told.Text != want {
+			t.Errorf("%q, want %q", told.Text, want)
+		}
+	}
+	if told := (&Request{Speller: locale.Speller{Locale: locale.Chinese}}).Stored("something new"); !told.English || told.Text != "something new" {
 		t.Errorf("%+v", told)
 	}
 }
@@ -47,7 +52,7 @@ func TestEveryStoredSentenceIsFoundByItsShape(t *testing.T) {
 		for range strings.Count(text, "%s") {
 			values = append(values, "7")
 		}
-		told := (&Request{Locale: locale.Vietnamese}).Stored(fmt.Sprintf(text, values...))
+		told := (&Request{Speller: locale.Speller{Locale: locale.Vietnamese}}).Stored(fmt.Sprintf(text, values...))
 		if want := locale.Translate(locale.Vietnamese, text, values...); told.Text != want {
 			t.Errorf("text %d: %q, want %q", i, told.Text, want)
 		}
@@ -66,7 +71,7 @@ func TestRefusalsAreTranslatedWithWhatTheyName(t *testing.T) {
 		"the replay is paused and cannot become running":                   "该重发的状态为 已暂停，不能变为 进行中",
 		"there is no endpoint ep_1":                                        "没有端点 ep_1",
 	} {
-		if got := (&Request{Locale: locale.Chinese}).Say(refusal); got != says {
+		if got := (&Request{Speller: locale.Speller{Locale: locale.Chinese}}).Say(refusal); got != says {
 			t.Errorf("%s: %s, want %s", refusal, got, says)
 		}
 	}

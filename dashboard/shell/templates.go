@@ -28,7 +28,7 @@ var layout = []string{"layout.html", "components.html"}
 // them together take a third of a start, and most are never seen.
 type Templates struct {
 	files     fs.FS
-	functions func(language string) template.FuncMap
+	functions func(*locale.Speller) template.FuncMap
 	pages     func() (map[string]pageTemplate, error) // by name
 }
 
@@ -37,8 +37,8 @@ type pageTemplate map[string]func() (*template.Template, error)
 
 // NewTemplates are those in the folder templates of files, each named like its
 // file. What parts.html defines there belongs to all of them. functions are
-// what they call beside the shell's own, in a language; nil: nothing.
-func NewTemplates(files fs.FS, functions func(language string) template.FuncMap) *Templates {
+// what they call beside the shell's own, for a reader; nil: nothing.
+func NewTemplates(files fs.FS, functions func(*locale.Speller) template.FuncMap) *Templates {
 	t := &Templates{files: files, functions: functions}
 	t.pages = sync.OnceValues(t.find)
 	return t
@@ -78,9 +78,10 @@ func (t *Templates) find() (map[string]pageTemplate, error) {
 
 // base is what every page of a language begins with.
 func (t *Templates) base(own fs.FS, files []string, language string) (*template.Template, error) {
-	base := template.New("").Funcs(functions(language))
+	reader := &locale.Speller{Locale: language}
+	base := template.New("").Funcs(functions(reader))
 	if t.functions != nil {
-		base.Funcs(t.functions(language))
+		base.Funcs(t.functions(reader))
 	}
 	shell, err := fs.Sub(templateFiles, "templates")
 	if err != nil {
