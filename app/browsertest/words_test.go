@@ -10,7 +10,18 @@ import (
 	"ledgerhook/app/receiver"
 )
 
-// Figures and days are written as their readers write them.
+// cutOff are the labels of the drawings on the page that are not seen whole, or
+// are too small to read.
+const cutOff = `[...document.querySelectorAll("svg.drawing-bars")].filter(s => s.checkVisibility()).flatMap(s => {
+	const box = s.getBoundingClientRect();
+	return [...s.querySelectorAll("text")].filter(label => {
+		const at = label.getBoundingClientRect();
+		return at.left < box.left || at.right > box.right || at.top < box.top || at.bottom > box.bottom || at.height < 11;
+	}).map(label => label.textContent);
+})`
+
+// Figures and days are written as their readers write them, and a chart is read
+// on a phone as well.
 func TestEveryReaderGetsTheirOwnFigures(t *testing.T) {
 	t.Parallel()
 	g := start(t)
@@ -47,6 +58,9 @@ func TestEveryReaderGetsTheirOwnFigures(t *testing.T) {
 			b.accessible(reader.language + ", " + theme)
 		}
 		b.fits(reader.language)
+		if labels := value[[]string](b, cutOff); len(labels) > 0 {
+			t.Errorf("in %s a phone does not show %q whole", reader.language, labels)
+		}
 		b.visit("/portal/deliveries?q=state:any")
 		if got := value[string](b, `document.querySelector("tbody time").title`); !regexp.MustCompile(reader.day).MatchString(got) {
 			t.Errorf("in %s a time is %q", reader.language, got)

@@ -33,12 +33,20 @@ type HourBar struct {
 }
 
 const (
-	chartWidth  = 720.0
 	chartHeight = 190.0
-	chartLeft   = 44.0 // for the numbers of the scale
 	chartBottom = 22.0 // for the hours
 	chartTop    = 8.0
 )
+
+// frame is what bars are drawn in: the page shows the drawing that is as wide
+// as its window, in which labels have the size of small text.
+type frame struct {
+	class string
+	width float64
+	hours int // that are named at most
+}
+
+var frames = []frame{{"drawing-bars wide", 720, 8}, {"drawing-bars narrow", 340, 4}}
 
 // StackedBars draws bars by the hour, oldest first, with the table beside it,
 // newest first, for a reader. Every text is escaped.
@@ -54,31 +62,33 @@ func StackedBars(r locale.Speller, title, hourWord string, quantities []Series, 
 		}
 		c.Rows = append(c.Rows, row)
 	}
-	c.SVG = drawBars(r, title, quantities, bars)
+	for _, f := range frames {
+		c.SVG += drawBars(r, f, title, quantities, bars)
+	}
 	return c
 }
 
-func drawBars(r locale.Speller, title string, quantities []Series, bars []HourBar) template.HTML {
+func drawBars(r locale.Speller, f frame, title string, quantities []Series, bars []HourBar) template.HTML {
 	var most int64
 	for _, b := range bars {
 		most = max(most, sum(b.Counts))
 	}
 	top := niceTop(most)
-	height := chartHeight - chartTop - chartBottom
+	height, left := chartHeight-chartTop-chartBottom, scaleWidth(r, top)
 	var s svg
-	s.open("drawing-bars", chartWidth, chartHeight, title)
+	s.open(f.class, f.width, chartHeight, title)
 	for i := range 5 {
 		value := float64(top) * float64(i) / 4
 		if i > 0 && i < 4 && value != math.Trunc(value) {
 			continue
 		}
 		y := chartTop + height - height*float64(i)/4
-		s.f(`<path class="grid" d="M%v %vH%v"/>`, chartLeft, y, chartWidth)
-		s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, chartLeft-7, y+4, r.Scale(int64(value)))
+		s.f(`<path class="grid" d="M%v %vH%v"/>`, left, y, f.width)
+		s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, left-7, y+4, r.Scale(int64(value)))
 	}
-	step := (chartWidth - chartLeft) / float64(max(1, len(bars)))
+	step := (f.width - left) / float64(max(1, len(bars)))
 	for i, b := range bars {
-		x, y := chartLeft+step*float64(i)+step*.14, chartTop+height
+		x, y := left+step*float64(i)+step*.14, chartTop+height
 		for j, n := range b.Counts {
 			if n <= 0 || j >= len(quantities) {
 				continue
@@ -88,11 +98,32 @@ func drawBars(r locale.Speller, title string, quantities []Series, bars []HourBa
 			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v: %v %v</title></rect>`,
 				quantities[j].Tone, x, y, step*.72, h, r.HourAndMinute(b.Hour), r.Number(n), quantities[j].Name)
 		}
-		if every := max(1, len(bars)/8); i%every == 0 {
-			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, chartLeft+step*(float64(i)+.5), chartHeight-6, r.HourAndMinute(b.Hour))
+		if every := (len(bars) + f.hours - 1) / f.hours; i%every == 0 {
+			hour := r.HourAndMinute(b.Hour)
+			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, min(left+step*(float64(i)+.5), f.width-textWidth(hour)/2), chartHeight-6, hour)
 		}
 	}
 	return s.close()
+}
+
+// scaleWidth is the room that the numbers of a scale up to top need beside it.
+func scaleWidth(r locale.Speller, top int64) (width float64) {
+	for i := range int64(5) {
+		width = max(width, textWidth(r.Scale(top*i/4)))
+	}
+	return width + 10
+}
+
+// textWidth is how wide a label is at most, in the units of a drawing.
+func textWidth(text string) (width float64) {
+	for _, c := range text {
+		if c >= 0x2e80 { // as wide as high
+			width += 11
+		} else {
+			width += 7
+		}
+	}
+	return width
 }
 
 func sum(counts []int64) (total int64) {

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +20,8 @@ var hour = time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)
 func TestBarsHaveTheSameInATable(t *testing.T) {
 	c := StackedBars(locale.Speller{}, "Deliveries by hour", "Hour", []Series{{"delivered", "good"}, {"exhausted", "bad"}},
 		[]HourBar{{hour, []int64{1200, 3}}, {hour.Add(time.Hour), []int64{0, 0}}})
-	if n := strings.Count(string(c.SVG), "<rect"); n != 2 {
-		t.Errorf("%d bars, want 2: none for what did not happen", n)
+	if n := strings.Count(string(c.SVG), "<rect"); n != 2*len(frames) {
+		t.Errorf("%d bars, want 2 in each drawing: none for what did not happen", n)
 	}
 	if got := strings.Join(c.Rows[1], "|"); got != "2026-11-28 14:00|1,200|3" || len(c.Rows) != 2 || len(c.Head) != 3 {
 		t.Errorf("%v %v", c.Head, c.Rows)
@@ -39,7 +41,7 @@ func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 			marks = append(marks, Mark{At: at, Tone: rapid.SampledFrom([]string{"good", "bad", "warn", "busy", "idle"}).Draw(t, "tone"), Label: text, Title: text, Future: i%2 == 1})
 		}
 		for name, drawing := range map[string]string{
-			"bars":     string(drawBars(locale.Speller{}, text, []Series{{text, "good"}, {text, "bad"}}, bars)),
+			"bars":     string(drawBars(locale.Speller{}, frames[0], text, []Series{{text, "good"}, {text, "bad"}}, bars)),
 			"timeline": string(Timeline(locale.Speller{}, text, marks)),
 		} {
 			if strings.Contains(drawing, "<script") || strings.Contains(drawing, "%!") || strings.Contains(drawing, "NaN") {
@@ -81,5 +83,41 @@ func TestManyAttemptsFitIntoAPage(t *testing.T) {
 	}
 	if got := gapWords(locale.Speller{}, 64*time.Minute, timelineTight); got != "1 h" {
 		t.Errorf("between two that stand close: %q", got)
+	}
+}
+
+var ticks = regexp.MustCompile(`<text class="tick" x="([\d.-]+)" y="([\d.-]+)" text-anchor="(\w+)">([^<]*)</text>`)
+
+// No label is cut off at an edge or covers its neighbour, however large the
+// numbers and whatever the language.
+func TestEveryLabelOfBarsIsWhole(t *testing.T) {
+	for _, language := range locale.All() {
+		for _, f := range frames {
+			for _, hours := range []int{1, 6, 24, 30, 31} {
+				for most := int64(1); most < 1e13; most *= 10 {
+					var bars []HourBar
+					for i := range hours {
+						bars = append(bars, HourBar{hour.Add(time.Duration(i) * time.Hour), []int64{most}})
+					}
+					drawing := string(drawBars(locale.Speller{Locale: language}, f, "t", []Series{{"delivered", "good"}}, bars))
+					end := 0.0 // of the hour before
+					for _, tick := range ticks.FindAllStringSubmatch(drawing, -1) {
+						x, _ := strconv.ParseFloat(tick[1], 64)
+						y, _ := strconv.ParseFloat(tick[2], 64)
+						from := x - textWidth(tick[4])
+						if tick[3] == "middle" {
+							from += textWidth(tick[4]) / 2
+						}
+						to := from + textWidth(tick[4])
+						if from < 0 || to > f.width || y < 11 || y > chartHeight || tick[3] == "middle" && from < end {
+							t.Errorf("%s, %d hours up to %d in %s: %q stands from %v to %v at %v, the one before ends at %v", f.class, hours, most, language, tick[4], from, to, y, end)
+						}
+						if tick[3] == "middle" {
+							end = to
+						}
+					}
+				}
+			}
+		}
 	}
 }
