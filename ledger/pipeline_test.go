@@ -178,7 +178,7 @@ func TestADroppedDayIsForgotten(t *testing.T) {
 }
 
 // plannedOnce has a transaction planned as one of the delivery path.
-const plannedOnce = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)"
+const plannedOnce = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off"
 
 // However many deliveries gather in a batch, it makes the same few statements.
 func TestABusyBatchMakesFewStatements(t *testing.T) {

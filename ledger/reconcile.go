@@ -115,7 +115,7 @@ func (l *Ledger) Abandoned(ctx context.Context, workerID string, limit int) ([]d
 	if err != nil || len(dead) == 0 {
 		return nil, err
 	}
-	which := database.In(new(database.Statement).Add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.db.Clock+" - ?) AND ",
+	which := database.In(l.db.Statement().Add("worker_id <> ? AND NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = worker_id AND k.seen_at > "+l.db.Clock+" - ?) AND ",
 		workerID, delivery.LeaseTime.Microseconds()), "worker_id", dead)
 	return l.inFlight(ctx, limit, which)
 }

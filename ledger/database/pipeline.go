@@ -18,7 +18,7 @@ import (
 type pipeline struct {
 	conn     *pgx.Conn
 	prepared *prepared // see session
-	once     bool      // the server has been told to plan statements once, not each time
+	once     bool      // the session plans statements once now, not each time
 	waiting  *pgx.Batch
 	check    []func(pgx.BatchResults) error // what each of the waiting statements came to
 	judged   bool                           // one of the checks is not the server's
@@ -44,37 +44,24 @@ func (p Pool) inPipeline(ctx context.Context, do func(Querier) error) error {
 // pipeline runs do in one transaction. With an error, undone reports whether
 // nothing of it can have stayed.
 func (s session) pipeline(ctx context.Context, do func(Querier) error) (undone bool, err error) {
-	p := &pipeline{conn: s.Conn.Conn(), prepared: s.prepared, waiting: &pgx.Batch{}}
+	p := &pipeline{conn: s.Conn.Conn(), prepared: s.prepared, once: true, waiting: &pgx.Batch{}}
+	p.tell(begin)
+	if p.prepared == nil {
+		p.tell(s.limits)
+	} else if p.prepared.outdated(time.Now()) {
+		p.tell("DISCARD PLANS")
+	}
 	undone = true
-	if err = p.begin(ctx, s.limits); err == nil {
-		if err = do(p); err == nil {
-			undone, err = p.commit(ctx)
-		}
+	if err = do(p); err == nil {
+		undone, err = p.commit(ctx)
 	}
 	if err != nil {
 		p.rollback()
-		p.forget(err)
+		if p.prepared != nil {
+			p.prepared.forget(err)
+		}
 	}
 	return undone, err
-}
-
-// begin puts off the statements that every transaction begins with.
-func (p *pipeline) begin(ctx context.Context, limits string) error {
-	p.tell(begin)
-	if p.prepared == nil {
-		p.tell(limits)
-		return nil
-	}
-	settings := limits + ", " + planOnce
-	if err := p.learn(ctx, settings); err != nil {
-		return err
-	}
-	p.tell(settings)
-	p.once = true
-	if p.prepared.outdated(time.Now()) {
-		p.tell("DISCARD PLANS")
-	}
-	return nil
 }
 
 // prepare has the server learn a statement if the session prepares and it has
@@ -83,49 +70,14 @@ func (p *pipeline) prepare(ctx context.Context, t *Statement) error {
 	if p.prepared == nil || !t.Arrays {
 		return nil
 	}
-	return p.learn(ctx, t.String())
-}
-
-func (p *pipeline) learn(ctx context.Context, query string) error {
-	if p.prepared.known[query] {
-		return nil
-	}
-	if len(p.prepared.known) >= knownStatements {
-		if err := p.unlearn(ctx); err != nil {
-			return err
-		}
-	}
-	if _, err := p.conn.Prepare(ctx, query, query); err != nil {
-		return err
-	}
-	p.prepared.learn(query, time.Now())
-	return nil
-}
-
-// forget has the session learn its statements anew after an error that may come
-// from what they found when they were prepared and is there no more.
-func (p *pipeline) forget(err error) {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) || !stale(pg) || p.prepared == nil || p.conn.IsClosed() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
-	defer cancel()
-	if err := p.unlearn(ctx); err != nil {
-		_ = p.conn.Close(ctx)
-	}
-}
-
-func (p *pipeline) unlearn(ctx context.Context) error {
-	clear(p.prepared.known)
-	return p.conn.DeallocateAll(ctx)
+	return p.prepared.prepare(ctx, t.String())
 }
 
 // queue adds a statement to what is sent next.
 func (p *pipeline) queue(query string, args ...any) {
 	if p.prepared != nil && p.prepared.known[query] != p.once {
 		p.once = !p.once
-		p.tell("SELECT " + map[bool]string{true: planOnce, false: planEach}[p.once])
+		p.tell(set(true, map[bool][]parameter{true: planOnce, false: planEach}[p.once]...))
 	}
 	p.waiting.Queue(query, args...)
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -43,24 +46,41 @@ const (
 	statementLimit = "10s" // CommitTimeout
 	lockLimit      = "8s"  // more than idleLimit: who waits for a frozen process gets the lock
 
-	begin  = "BEGIN ISOLATION LEVEL READ COMMITTED"
-	limits = "SELECT set_config('idle_in_transaction_session_timeout', '" + idleLimit + "', true), " +
-		"set_config('tcp_user_timeout', '" + idleLimit + "', true)" // where it is sending and nobody takes it
-	allLimits = limits + ", set_config('statement_timeout', '" + statementLimit + "', true), set_config('lock_timeout', '" + lockLimit + "', true)"
-	noLimits  = limits + ", set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)"
+	begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
 )
 
-// How a transaction of the delivery path has its statements planned: those that
-// are prepared once, for whatever values, the others with their values.
-const (
-	planOnce = "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)"
-	planEach = "set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true)"
+// parameter is one of PostgreSQL's, with a value.
+type parameter struct{ name, value string }
+
+func limits(statement, lock string) []parameter {
+	return []parameter{
+		{"idle_in_transaction_session_timeout", idleLimit}, {"tcp_user_timeout", idleLimit}, // where it is sending and nobody takes it
+		{"statement_timeout", statement}, {"lock_timeout", lock},
+	}
+}
+
+// How the delivery path's sessions have statements planned: those that are
+// prepared once, for whatever values, the others with their values. A bitmap
+// reads entries of deleted rows again and again that an index scan would mark.
+var (
+	planOnce = []parameter{{"plan_cache_mode", "force_generic_plan"}, {"enable_seqscan", "off"}, {"enable_bitmapscan", "off"}}
+	planEach = []parameter{{"plan_cache_mode", "force_custom_plan"}, {"enable_seqscan", "on"}, {"enable_bitmapscan", "on"}}
 )
+
+// set is a statement that sets parameters, for its transaction alone if local
+// is set.
+func set(local bool, all ...parameter) string {
+	calls := make([]string, len(all))
+	for i, p := range all {
+		calls[i] = fmt.Sprintf("set_config('%s', '%s', %t)", p.name, p.value, local)
+	}
+	return "SELECT " + strings.Join(calls, ", ")
+}
 
 // connector makes sessions of one configuration.
 type connector struct {
 	driver.Connector
-	limits string
+	limits []parameter // of transactions
 
 	prepares *atomic.Bool // its sessions prepare statements, as long as no pooler was seen; nil: never
 }
@@ -69,9 +89,9 @@ type connector struct {
 // as the steps of a migration do.
 func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 	config.RuntimeParams = withParameters(config.RuntimeParams)
-	c := connector{limits: allLimits}
+	c := connector{limits: limits(statementLimit, lockLimit)}
 	if unlimited {
-		c.limits = noLimits
+		c.limits = limits("0", "0")
 	}
 	c.Connector = stdlib.GetConnector(config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "bytea", OID: pgtype.ByteaOID, Codec: anyBytea{}})
@@ -118,21 +138,31 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := session{Conn: conn.(*stdlib.Conn), limits: c.limits}
+	s := session{Conn: conn.(*stdlib.Conn), limits: set(true, c.limits...)}
 	if c.prepares == nil || !c.prepares.Load() {
 		return s, nil
 	}
 	pooled, err := s.pooled(ctx)
+	if err == nil && !pooled {
+		err = s.keep(ctx, append(slices.Clone(c.limits), planOnce...))
+	}
 	if err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	if pooled {
 		c.prepares.Store(false)
-	} else {
-		s.prepared = &prepared{known: map[string]bool{}}
+		return s, nil
 	}
+	s.prepared = &prepared{conn: s.Conn.Conn(), known: map[string]bool{}}
 	return s, nil
+}
+
+// keep sets parameters for as long as the session lasts, which is ours alone:
+// so they cost its transactions nothing.
+func (s session) keep(ctx context.Context, all []parameter) error {
+	_, err := s.Conn.Conn().Exec(ctx, set(false, all...))
+	return err
 }
 
 // pooled reports whether a pooler stands between us and the server. It may hand
@@ -149,12 +179,13 @@ func (s session) pooled(ctx context.Context) (bool, error) {
 // and has changed nothing.
 type session struct {
 	*stdlib.Conn
-	limits   string    // of its transactions
+	limits   string    // sets those of a transaction
 	prepared *prepared // nil: the server is to learn no statement
 }
 
 // prepared are the statements that a session knows.
 type prepared struct {
+	conn    *pgx.Conn
 	known   map[string]bool
 	learned time.Time // the first one of its day
 	planned time.Time // the oldest plan
@@ -180,6 +211,42 @@ func (p *prepared) outdated(now time.Time) bool {
 	return true
 }
 
+// prepare has the server learn a statement, unless it knows it.
+func (p *prepared) prepare(ctx context.Context, query string) error {
+	if p.known[query] {
+		return nil
+	}
+	if len(p.known) >= knownStatements {
+		if err := p.unlearn(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := p.conn.Prepare(ctx, query, query); err != nil {
+		return err
+	}
+	p.learn(query, time.Now())
+	return nil
+}
+
+// forget has the session learn its statements anew after an error that may come
+// from what they found when they were prepared and is there no more.
+func (p *prepared) forget(err error) {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || !stale(pg) || p.conn.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	if err := p.unlearn(ctx); err != nil {
+		_ = p.conn.Close(ctx)
+	}
+}
+
+func (p *prepared) unlearn(ctx context.Context) error {
+	clear(p.known)
+	return p.conn.DeallocateAll(ctx)
+}
+
 func (p *prepared) learn(query string, now time.Time) {
 	p.known[query] = true
 	if p.learned.UTC().Format(DayFormat) != now.UTC().Format(DayFormat) {
@@ -190,7 +257,11 @@ func (p *prepared) learn(query string, now time.Time) {
 // BeginTx implements driver.ConnBeginTx. The ledger asks for no other kind of
 // transaction than its own.
 func (s session) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
-	tx, err := s.Conn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: begin + "; " + s.limits})
+	settings := s.limits
+	if s.prepared != nil { // which has the limits
+		settings = set(true, planEach...)
+	}
+	tx, err := s.Conn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: begin + "; " + settings})
 	if err != nil {
 		return nil, s.again(ctx, err)
 	}
@@ -200,10 +271,29 @@ func (s session) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, er
 // QueryContext implements driver.QueryerContext. Outside of a transaction the
 // ledger only reads.
 func (s session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	alone := s.Conn.Conn().PgConn().TxStatus() == 'I'
-	rows, err := s.Conn.QueryContext(ctx, query, args)
-	if err != nil && alone {
+	if s.Conn.Conn().PgConn().TxStatus() != 'I' {
+		return s.Conn.QueryContext(ctx, query, args)
+	}
+	rows, err := s.queryAlone(ctx, query, args)
+	if err != nil {
 		err = s.again(ctx, err)
+	}
+	return rows, err
+}
+
+// queryAlone reads outside of a transaction. What the delivery path's sessions
+// read so are the few statements of who keeps deliveries on their way: each of
+// them is prepared.
+func (s session) queryAlone(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if s.prepared == nil {
+		return s.Conn.QueryContext(ctx, query, args)
+	}
+	if err := s.prepared.prepare(ctx, query); err != nil {
+		return nil, err
+	}
+	rows, err := s.Conn.QueryContext(ctx, query, args)
+	if err != nil {
+		s.prepared.forget(err)
 	}
 	return rows, err
 }
