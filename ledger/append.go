@@ -82,8 +82,8 @@ func compareObjects(a, b object) int {
 }
 
 // openEvents finds out what each event of the batch is: a new one and for
-// whom, a duplicate, or a refusal. It stores keys, objects and events, but of
-// tests, which may be one too many, nothing yet: see takeTests.
+// whom, a duplicate, or a refusal. It stores their keys, and locks their objects,
+// which say at lockWindows which of them repeat a status; a test has neither.
 func (b *batch) openEvents(ctx context.Context) error {
 	if len(b.appends) == 0 {
 		return nil
@@ -105,10 +105,7 @@ func (b *batch) openEvents(ctx context.Context) error {
 	if err := b.takeKeys(ctx, keys); err != nil {
 		return err
 	}
-	if err := b.takeObjects(ctx); err != nil {
-		return err
-	}
-	return b.insertEvents(ctx, slices.DeleteFunc(b.fresh(), func(op *operation) bool { return op.append.Event.Test }))
+	return b.lockObjects(ctx)
 }
 
 // partnerCodes are those of the batch's events, sorted.
@@ -314,10 +311,9 @@ func (b *batch) takeKeys(ctx context.Context, have map[partnerCodeAndKey]*usedKe
 	return nil
 }
 
-// takeObjects locks the objects of the batch's new events, flags moves their
-// life cycle does not know, and makes a repeated status without a key of its
-// own a duplicate.
-func (b *batch) takeObjects(ctx context.Context) error {
+// lockObjects makes the objects that are new to the batch's events, with their
+// first status, and locks and reads those that are known, until readNow returns.
+func (b *batch) lockObjects(ctx context.Context) error {
 	first := map[object]latest{}
 	for _, op := range b.fresh() {
 		a := op.append
@@ -328,24 +324,23 @@ func (b *batch) takeObjects(ctx context.Context) error {
 	if len(first) == 0 {
 		return nil
 	}
-	// One statement makes what is new, with its first status, and locks and
-	// reads what is known.
-	have, stored := map[object]latest{}, map[object]latest{}
+	b.objects = map[object]latest{}
 	t := b.putObjects(first).Add(` ON CONFLICT (partner_code, webhook_type, object_id) DO UPDATE SET updated_at = excluded.updated_at
 		RETURNING partner_code, webhook_type, object_id, status, event_id`)
-	err := t.Query(ctx, b.tx, func(row database.Row) error {
+	return b.laterRead(ctx, t, func(row database.Row) error {
 		var o object
 		var l latest
 		err := row.Scan(&o.partner, &o.typ, &o.id, &l.status, &l.eventID)
-		have[o], stored[o] = l, l
-		if l == first[o] { // it is new
-			have[o] = latest{}
-		}
+		b.objects[o] = l
 		return err
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// storeEvents makes an event a duplicate that repeats the status of its object
+// without a key of its own, flags moves its life cycle does not know, and stores
+// what is new. A test may be one too many: see takeTests.
+func (b *batch) storeEvents(ctx context.Context) error {
+	have := maps.Clone(b.objects)
 	told := map[string]string{} // by the event that repeats a status: the one that reported it
 	for _, op := range b.fresh() {
 		a := op.append
@@ -353,7 +348,10 @@ func (b *batch) takeObjects(ctx context.Context) error {
 			continue
 		}
 		was := have[a.object()]
-		if a.DefaultKey && was.status == a.Event.Status && was.eventID != a.Event.ID {
+		if was.eventID == a.Event.ID { // its first
+			was = latest{}
+		}
+		if a.DefaultKey && was.status == a.Event.Status {
 			if err := b.pointKey(ctx, a, was.eventID); err != nil {
 				return err
 			}
@@ -370,12 +368,14 @@ func (b *batch) takeObjects(ctx context.Context) error {
 			op.append.result.EventID = first
 		}
 	}
-	maps.DeleteFunc(have, func(o object, l latest) bool { return l == stored[o] })
-	if len(have) == 0 {
-		return nil
+	maps.DeleteFunc(have, func(o object, l latest) bool { return l == b.objects[o] })
+	if len(have) > 0 {
+		if err := b.later(ctx, b.putObjects(have).Add(` ON CONFLICT (partner_code, webhook_type, object_id)
+			DO UPDATE SET status = excluded.status, event_id = excluded.event_id`)); err != nil {
+			return err
+		}
 	}
-	return b.later(ctx, b.putObjects(have).Add(` ON CONFLICT (partner_code, webhook_type, object_id)
-		DO UPDATE SET status = excluded.status, event_id = excluded.event_id`))
+	return b.insertEvents(ctx, slices.DeleteFunc(b.fresh(), func(op *operation) bool { return op.append.Event.Test }))
 }
 
 // latest is the last status of an object, and the event that reported it.

@@ -83,8 +83,8 @@ func TestALoneDeliveryInASlotTakesFewRoundTrips(t *testing.T) {
 	}
 	n := deliver()
 	t.Logf("a delivery took %d", n)
-	if n > 6 {
-		t.Errorf("a delivery took %d round trips, of at most 6", n)
+	if n > 5 {
+		t.Errorf("a delivery took %d round trips, of at most 5", n)
 	}
 }
 

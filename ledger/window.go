@@ -23,7 +23,7 @@ type window struct {
 }
 
 // lockWindows locks the rows of every endpoint that the batch concerns, in
-// the order of their ids. An event that is stored already concerns none.
+// the order of their ids. An event whose key is known concerns none.
 func (b *batch) lockWindows(ctx context.Context) error {
 	ids := map[string]bool{}
 	for _, op := range b.records {
@@ -40,7 +40,7 @@ func (b *batch) lockWindows(ctx context.Context) error {
 		}
 	}
 	if len(ids) == 0 {
-		return nil
+		return b.readNow(ctx) // the objects
 	}
 	t := b.statement().Add("SELECT " + rows.WindowColumns + " FROM windows w WHERE ")
 	database.In(t, "w.endpoint_id", slices.Sorted(maps.Keys(ids))).Add(" ORDER BY w.endpoint_id" + b.ledger.db.ForUpdate)

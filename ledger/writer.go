@@ -351,6 +351,7 @@ type batch struct {
 	tx      database.Querier
 	now     time.Time
 	windows map[string]*window
+	objects map[object]latest // of its events, as they are stored
 
 	appends []*operation
 	claims  []*operation
@@ -396,11 +397,12 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 	}{
 		{"change orders", b.changeOrders}, // locks orders, adds the events of those that moved
 		{"lock partners", b.lockPartners}, // that are changed
-		{"open events", b.openEvents},     // locks keys and objects, drops duplicates
+		{"open events", b.openEvents},     // locks keys and objects, drops known keys
 		{"hold orders", b.holdOrders},     // to their events
 		{"lock windows", b.lockWindows},   // of every endpoint concerned
 		{"record attempts", b.record},     // frees places
 		{"check routes", b.checkRoutes},   // of events, whose windows are read now
+		{"store events", b.storeEvents},   // drops repeated statuses
 		{"alter windows", b.alter},        // pause, retry, promote, …
 		{"append deliveries", b.appendTo}, // takes places while there is room
 		{"unblock ordered groups", b.unblock},
