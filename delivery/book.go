@@ -47,6 +47,9 @@ type Filter struct {
 	Since, Until time.Time
 	Cursor       string // list what is older than this delivery
 	Limit        int
+	// IncludeSettled has a replay send settled deliveries, too. Lists always have
+	// them.
+	IncludeSettled bool
 }
 
 // MaxFilterIDs is how many deliveries a filter names at most.

@@ -76,6 +76,10 @@ type ReplayPreview struct {
 	CountIs   CountKind
 	Grouped   int           // how many of the newest the breakdown counts
 	Breakdown []ReplayGroup // at most MaxReplayGroups, the largest first
+	// Settled is how many of the deliveries that match are settled, at most
+	// MaxReplay + 1, see Filter.IncludeSettled. Count has them only if that is set.
+	Settled   int
+	SettledIs CountKind
 	Warnings  ReplayWarnings
 	Sample    []DeliveryWithWindow // the newest
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
@@ -13,14 +14,20 @@ import (
 )
 
 // fact is something that became true for a partner and never changes again.
-type fact struct{ partner, name string }
+type fact struct {
+	hour          int64
+	partner, name string
+}
 
 // count counts facts of this batch.
-func (b *batch) count(partner, name string, n int) {
+func (b *batch) count(partner, name string, n int) { b.countAt(b.now, partner, name, n) }
+
+// countAt counts facts of the hour of at.
+func (b *batch) countAt(at time.Time, partner, name string, n int) {
 	if b.facts == nil {
 		b.facts = map[fact]int{}
 	}
-	b.facts[fact{partner, name}] += n
+	b.facts[fact{database.Micros(at) / database.HourMicros, partner, name}] += n
 }
 
 // ended counts a delivery that has ended and lets the next of its group go.
@@ -35,30 +42,33 @@ func (b *batch) ended(trigger webhook.Trigger, partner string, state webhook.Sta
 	}
 }
 
+// inOrder returns facts in the order in which every batch locks their rows.
+func inOrder(facts map[fact]int) []fact {
+	return slices.SortedFunc(maps.Keys(facts), func(x, y fact) int {
+		return cmp.Or(cmp.Compare(x.hour, y.hour), cmp.Compare(x.partner, y.partner), cmp.Compare(x.name, y.name))
+	})
+}
+
 // storeFacts adds the batch's facts to the rollups, of each partner and of all.
 func (b *batch) storeFacts(ctx context.Context) error {
 	if len(b.facts) == 0 {
 		return nil
 	}
-	sorted := slices.SortedFunc(maps.Keys(b.facts), func(x, y fact) int {
-		return cmp.Or(cmp.Compare(x.partner, y.partner), cmp.Compare(x.name, y.name))
-	})
+	sorted := inOrder(b.facts)
 	t := b.statement().Add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
 	t.Values(len(sorted), func(i int) []any {
-		return []any{database.Micros(b.now) / database.HourMicros, sorted[i].partner, sorted[i].name, b.stripe % rollupStripes, b.facts[sorted[i]]}
+		return []any{sorted[i].hour, sorted[i].partner, sorted[i].name, b.stripe % rollupStripes, b.facts[sorted[i]]}
 	})
 	if err := b.later(ctx, t.Add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n")); err != nil {
 		return err
 	}
-	all := map[string]int{}
+	all := map[fact]int{} // of no partner
 	for f, n := range b.facts {
-		all[f.name] += n
+		all[fact{f.hour, "", f.name}] += n
 	}
-	names := slices.Sorted(maps.Keys(all))
+	sorted = inOrder(all)
 	t = b.statement().Add("INSERT INTO rollups_all (hour, fact, slot, n) ")
-	t.Values(len(names), func(i int) []any {
-		return []any{database.Micros(b.now) / database.HourMicros, names[i], b.stripe, all[names[i]]}
-	})
+	t.Values(len(sorted), func(i int) []any { return []any{sorted[i].hour, sorted[i].name, b.stripe, all[sorted[i]]} })
 	return b.later(ctx, t.Add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n"))
 }
 

@@ -101,8 +101,8 @@ func TestEachReferenceIsReconciledOrSaysWhyNot(t *testing.T) {
 				for _, d := range a.Deliveries {
 					line += string(d.Shown(d.Window))
 				}
-				if len(a.Replayable) > 0 {
-					line += " " + a.Replayable[0]
+				if ids := a.Replayable(); len(ids) > 0 {
+					line += " " + ids[0]
 				}
 				got = append(got, line+" "+a.PartnerCode)
 			}

@@ -33,7 +33,7 @@ func filled(t *testing.T, driver string, n int) *ledgertest.Bench {
 // everyPage makes every query that a page makes, for operators and a partner.
 func everyPage(t *testing.T, b *ledgertest.Bench) {
 	t.Helper()
-	now := time.Now()
+	now, yes := time.Now(), true
 	all := search(t, b, reports.DeliveryQuery{Scope: partners.Everything()})
 	d := all.Items[0]
 	check := func(err error) {
@@ -45,7 +45,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	for _, s := range []partners.Scope{partners.Everything(), partners.Only(d.PartnerCode)} {
 		for _, q := range []reports.DeliveryQuery{
 			{}, {NeedsAttention: true}, {States: []webhook.State{webhook.Exhausted}}, {States: []webhook.State{webhook.Held, webhook.Queued}},
-			{States: []webhook.State{webhook.Delivered}}, {StatusClass: 5}, {ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, {EndpointID: d.EndpointID},
+			{States: []webhook.State{webhook.Delivered}}, {Settled: &yes}, {StatusClass: 5}, {ErrorClasses: []webhook.ErrorClass{webhook.ErrorDNS}}, {EndpointID: d.EndpointID},
 			{Host: d.Host, NeedsAttention: true}, {Reference: d.ObjectID}, {Reference: "card_7"}, {Reference: d.ID}, {Types: []webhook.Type{d.Type}},
 			{Since: now.Add(-time.Hour), DurationMin: 100 * time.Millisecond}, {Cursor: d.ID, AttemptsMin: 2},
 		} {

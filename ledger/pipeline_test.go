@@ -94,13 +94,21 @@ func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	ids := storeMany(t, b, "acme", 2)
+	ids := storeMany(t, b, "acme", 3)
 	record(t, b, take(t, b, one(t, b)), ok, delivered)
 	record(t, b, take(t, b, one(t, b)), failed, retryAt(time.Now().Add(time.Hour)))
+	record(t, b, take(t, b, one(t, b)), failed, exhausted)
+	if _, err := b.RetryDelivery(t.Context(), ids[2]); err != nil {
+		t.Fatal(err)
+	}
+	record(t, b, take(t, b, one(t, b)), ok, delivered)
 
-	plans := 0
+	plans, settling := 0, 0
 	for sql, text := range planOnce(t, b, statements) {
 		plans++
+		if settles(sql) {
+			settling++
+		}
 		if strings.Contains(text, "Seq Scan") {
 			t.Errorf("a table is read from end to end:\n%s\n%s", sql, text)
 		}
@@ -116,8 +124,8 @@ func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
 			t.Errorf("deliveries are not read by their ids:\n%s\n%s", sql, text)
 		}
 	}
-	if plans < 12 {
-		t.Errorf("only %d plans were looked at", plans)
+	if plans < 12 || settling != 2 {
+		t.Errorf("only %d plans were looked at, %d of them of what settles deliveries", plans, settling)
 	}
 }
 

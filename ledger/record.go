@@ -19,7 +19,8 @@ type recordOp struct {
 	trigger     webhook.Trigger
 	partner     string
 	orderingKey string
-	lane        int // in which it waits if it does
+	lane        int    // in which it waits if it does
+	repeats     string // the event that it brings again; empty unless it repeats a delivery
 }
 
 // Record implements delivery.Ledger. It is fenced by the
@@ -57,6 +58,9 @@ func (b *batch) record(ctx context.Context) error {
 			return err
 		}
 		b.settle(w, op.record)
+	}
+	if err := b.settleRepeated(ctx); err != nil {
+		return err
 	}
 	return b.insertAttempts(ctx)
 }
@@ -99,19 +103,19 @@ func (b *batch) moveSome(ctx context.Context, table string, ids []string, result
 	})
 	t.Add(" LEFT JOIN windows w ON w.endpoint_id = v.column14) AS v")
 	database.JoinID(t.Add(" WHERE "), table, ids).Add(` AND generation = v.column2 AND state = 'sending'
-		RETURNING id, trigger, partner_code, subject, lane, state`)
+		RETURNING id, trigger, partner_code, subject, lane, state, CASE WHEN replay_of <> '' THEN event_id ELSE '' END`)
 	return b.laterRead(ctx, t, func(row database.Row) error {
 		var id string
 		var read recordOp
 		var state webhook.State
-		if err := row.Scan(&id, &read.trigger, &read.partner, &read.orderingKey, &read.lane, &state); err != nil {
+		if err := row.Scan(&id, &read.trigger, &read.partner, &read.orderingKey, &read.lane, &state, &read.repeats); err != nil {
 			return err
 		}
 		r := results[id]
 		if state != r.Verdict.State {
 			r.Verdict = delivery.Verdict{State: state, Reason: reasonRemoved}
 		}
-		r.counted, r.trigger, r.partner, r.orderingKey, r.lane = true, read.trigger, read.partner, read.orderingKey, read.lane
+		r.counted, r.trigger, r.partner, r.orderingKey, r.lane, r.repeats = true, read.trigger, read.partner, read.orderingKey, read.lane, read.repeats
 		return nil
 	})
 }

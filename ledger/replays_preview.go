@@ -21,9 +21,19 @@ const (
 	replayPage     = 1000 // deliveries that are put on a list at once
 )
 
-// replayable adds the deliveries of f that can be sent again and were made
-// after the delivery with the id after.
+// replayable adds the deliveries of f that can be sent again, that a replay of f
+// takes and that were made after the delivery with the id after.
 func replayable(t *database.Statement, f delivery.Filter, after string) *database.Statement {
+	ended(t, f, after)
+	if !f.IncludeSettled {
+		t.Add(" AND d.delivered_by = ''")
+	}
+	return t
+}
+
+// ended adds the deliveries of f that can be sent again, whether a replay of f
+// takes them or not, and that were made after the delivery with the id after.
+func ended(t *database.Statement, f delivery.Filter, after string) *database.Statement {
 	t.Add(" FROM deliveries d LEFT JOIN windows w ON w.endpoint_id = d.endpoint_id WHERE d.finished_at > 0 AND d.endpoint_id <> '' AND NOT COALESCE(w.unrouted, FALSE) AND d.trigger <> 'test' AND d.id < ? AND d.id > ?",
 		database.Below("", f.Until, webhook.DeliveryPrefix), after)
 	rows.Narrow(t, f)
@@ -38,7 +48,7 @@ func (l *Ledger) PreviewReplay(ctx context.Context, s partners.Scope, f delivery
 		return p, err
 	}
 	for _, part := range []func(context.Context, delivery.Filter, *delivery.ReplayPreview) error{
-		l.previewGroups, l.previewCount, l.previewWarnings, l.previewSample,
+		l.previewGroups, l.previewCount, l.previewSettled, l.previewWarnings, l.previewSample,
 	} {
 		if err := part(ctx, f, &p); err != nil {
 			return p, err
@@ -84,6 +94,24 @@ func (l *Ledger) previewCount(ctx context.Context, f delivery.Filter, p *deliver
 		p.Count, p.CountIs = (n+50)/100*100, delivery.CountAbout
 	}
 	return nil
+}
+
+// previewSettled counts what is settled, along the index of what ended without
+// success.
+func (l *Ledger) previewSettled(ctx context.Context, f delivery.Filter, p *delivery.ReplayPreview) error {
+	limited, cancel := context.WithTimeout(ctx, previewBudget)
+	defer cancel()
+	t := ended(new(database.Statement).Add("SELECT COUNT(*) FROM (SELECT d.id"), f, "").Add(" AND "+rows.FailedDelivery+" AND d.delivered_by <> '' LIMIT ?) AS found", delivery.MaxReplay+1)
+	err := l.db.Read.QueryRowContext(limited, t.String(), t.Args...).Scan(&p.Settled)
+	p.SettledIs = delivery.CountExact
+	switch {
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		p.SettledIs = delivery.CountAtLeast
+		return nil
+	case p.Settled > delivery.MaxReplay:
+		p.SettledIs = delivery.CountAtLeast
+	}
+	return err
 }
 
 // previewWarnings looks at the newest deliveries. The endpoint is hidden from

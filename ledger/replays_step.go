@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/maintenance"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/rows"
@@ -137,19 +139,23 @@ type replayed struct{ newID, outcome string }
 // locked. The replay's row is locked, too: it is still running, and no other
 // process looks at its items.
 func (b *batch) stepReplay(ctx context.Context, id string, endpoints []string) (step stepped, err error) {
-	var rate int
-	var next, created time.Time
-	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.db.ForUpdate, id).
-		Scan(&rate, database.Time(&next), database.Time(&created))
+	r := delivery.Replay{ID: id}
+	var filter []byte
+	var next time.Time
+	err = b.tx.QueryRowContext(ctx, "SELECT rate, rate_next, created_at, filter FROM replays WHERE id = $1 AND state = 'running'"+b.ledger.db.ForUpdate, id).
+		Scan(&r.Rate, database.Time(&next), database.Time(&r.CreatedAt), &filter)
 	if errors.Is(err, sql.ErrNoRows) {
 		return step, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(filter, &r.Filter)
 	}
 	if err != nil {
 		return step, err
 	}
-	pace := webhook.Window{RateEvery: time.Second / time.Duration(rate), RateNext: next}
+	pace := webhook.Window{RateEvery: time.Second / time.Duration(r.Rate), RateNext: next}
 	pace.Bound(b.now)
-	items, err := b.replayItems(ctx, id, endpoints, created)
+	items, err := b.replayItems(ctx, r, endpoints)
 	if err != nil {
 		return step, err
 	}
@@ -210,7 +216,7 @@ type replayItem struct {
 
 // replayItems reads the first open items of each endpoint, as many as its
 // window has room for, or one to wait there, in the order of the list.
-func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, created time.Time) (items []replayItem, err error) {
+func (b *batch) replayItems(ctx context.Context, r delivery.Replay, endpoints []string) (items []replayItem, err error) {
 	for _, endpoint := range endpoints {
 		w := b.windows[endpoint]
 		if w == nil {
@@ -225,7 +231,7 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 			}
 		}
 		if room > 0 {
-			found, err := b.endpointItems(ctx, id, endpoint, room, created)
+			found, err := b.endpointItems(ctx, r, endpoint, room)
 			if err != nil {
 				return nil, err
 			}
@@ -239,14 +245,16 @@ func (b *batch) replayItems(ctx context.Context, id string, endpoints []string, 
 // endpointItems reads the first open items of one endpoint. To be skipped is
 // one whose event has been delivered to the endpoint since, or is on its way
 // there just now, one whose event or delivery is past its retention or erased, and a test.
-func (b *batch) endpointItems(ctx context.Context, id, endpoint string, limit int, created time.Time) (items []replayItem, err error) {
+// Of one that ended without success since means since then, or since the replay
+// was made if that includes what is settled.
+func (b *batch) endpointItems(ctx context.Context, r delivery.Replay, endpoint string, limit int) (items []replayItem, err error) {
 	t := new(database.Statement).Add(`SELECT i.position, i.endpoint_id, COALESCE(d.id, ''), COALESCE(d.event_id, ''), COALESCE(d.partner_code, ''),
 		COALESCE(d.webhook_type, ''), COALESCE(d.object_id, ''), COALESCE(d.sequence, 0), COALESCE(d.finished_at, 0) = 0
 		OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id AND NOT e.test AND e.erased_at = 0)
 		OR EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.id <> d.id
-			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' OR o.finished_at >= ?)))
+			AND (o.finished_at = 0 OR o.state = 'delivered' AND (d.state <> 'delivered' AND ? OR o.finished_at >= ?)))
 		FROM replay_items i LEFT JOIN deliveries d ON d.id = i.delivery_id
-		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, database.Micros(created), id, endpoint, limit)
+		WHERE i.replay_id = ? AND i.outcome = '' AND i.endpoint_id = ? ORDER BY i.position LIMIT ?`, !r.Filter.IncludeSettled, database.Micros(r.CreatedAt), r.ID, endpoint, limit)
 	err = t.Query(ctx, b.tx, func(row database.Row) error {
 		var item replayItem
 		d := &item.Delivery

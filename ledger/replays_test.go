@@ -450,6 +450,7 @@ func TestAPreviewWarns(t *testing.T) {
 		b.Partner(t, "acme")
 		e := wide(t, b, 10)
 		made := exhaust(t, b, 6)
+		all := delivery.Filter{State: webhook.Exhausted, IncludeSettled: true}
 		for _, id := range made[:3] {
 			if _, err := b.RetryDelivery(t.Context(), id); err != nil {
 				t.Fatal(err)
@@ -459,7 +460,7 @@ func TestAPreviewWarns(t *testing.T) {
 		send(t, b, tickets[:1], ok, delivered)
 		send(t, b, tickets[1:], failed, retryAt(time.Now().Add(time.Hour)))
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.Description = "no warning" })
-		p, err := b.PreviewReplay(t.Context(), partners.Everything(), filter(webhook.Exhausted))
+		p, err := b.PreviewReplay(t.Context(), partners.Everything(), all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -467,7 +468,7 @@ func TestAPreviewWarns(t *testing.T) {
 		same(t, "warnings", p.Warnings, delivery.ReplayWarnings{Checked: 6, Delivered: 1, Retrying: 2})
 		set(t, b, e.ID, func(e *webhook.Endpoint) { e.URL = "https://elsewhere.example.com/hook" })
 		change(t, b, "UPDATE secrets SET activated_at = $1", time.Now().UnixMicro())
-		if p, err = b.PreviewReplay(t.Context(), partners.Everything(), filter(webhook.Exhausted)); err != nil {
+		if p, err = b.PreviewReplay(t.Context(), partners.Everything(), all); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "warnings", p.Warnings, delivery.ReplayWarnings{Checked: 6, Delivered: 1, Retrying: 2, URLChanged: 6, SecretRotated: 6})

@@ -129,7 +129,10 @@ type Delivery struct {
 	Attempts    int    // attempts begun
 	Repeats     int    // of these: made again at once since a reused connection lost them, outside the schedule
 	Trigger     Trigger
-	ReplayOf    string    // the delivery this one repeats
+	ReplayOf    string // the delivery this one repeats
+	// DeliveredBy is the delivery that brought the same event to the same
+	// endpoint although this one ended without success; empty: none is known.
+	DeliveredBy string
 	DueAt       time.Time // pending only; zero: as soon as there is room
 	// AskedByReceiver: DueAt is the time that the receiver asked for.
 	AskedByReceiver bool
@@ -139,6 +142,10 @@ type Delivery struct {
 	FinishedAt time.Time
 	Last       LastResult
 }
+
+// Settled reports whether nobody has to care any more for a delivery that ended
+// without success, since another one has brought its event.
+func (d Delivery) Settled() bool { return d.DeliveredBy != "" }
 
 // LastResult is what the newest recorded attempt of a delivery came to.
 type LastResult struct {

@@ -63,7 +63,7 @@ func (s pages) reconcile(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	}
 	for _, a := range answers {
 		v.Answers = append(v.Answers, reconciledRow{a, whyWords[a.Why]})
-		for _, id := range a.Replayable {
+		for _, id := range a.Replayable() {
 			if !slices.Contains(v.Replayable, id) {
 				v.Replayable = append(v.Replayable, id)
 			}

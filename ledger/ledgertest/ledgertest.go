@@ -310,7 +310,8 @@ func (b *Bench) CheckWindows(t TB) {
 }
 
 // CheckCounts fails the test unless every window counts exactly what the
-// deliveries say, and every delivery's times fit its state.
+// deliveries say, every delivery's times fit its state, and those are settled
+// whose event another one has brought.
 func (b *Bench) CheckCounts(t TB) {
 	t.Helper()
 	b.findNone(t, "a window counts what its deliveries say", `SELECT w.endpoint_id FROM windows w WHERE
@@ -321,6 +322,10 @@ func (b *Bench) CheckCounts(t TB) {
 	b.findNone(t, "a delivery's times fit its state", `SELECT id FROM deliveries WHERE (due_at IS NOT NULL) <> (state = 'pending')
 		OR (queued_at IS NOT NULL) <> (state IN ('queued', 'sending'))
 		OR (finished_at > 0) <> (state IN ('delivered', 'exhausted', 'cancelled'))`)
+	const brought = "EXISTS (SELECT 1 FROM deliveries o WHERE o.event_id = d.event_id AND o.endpoint_id || '' = d.endpoint_id AND o.state = 'delivered'"
+	b.findNone(t, "what was given up is settled when another delivery has brought its event", "SELECT id FROM deliveries d WHERE state = 'exhausted' AND delivered_by = '' AND "+brought+")")
+	b.findNone(t, "only what ended without success is settled, by a delivery that brought its event", `SELECT id FROM deliveries d WHERE delivered_by <> ''
+		AND (state NOT IN ('exhausted', 'cancelled') OR EXISTS (SELECT 1 FROM deliveries o WHERE o.id = d.delivered_by) AND NOT `+brought+" AND o.id = d.delivered_by))")
 }
 
 // CheckAttempts fails the test unless the attempts of each delivery that is

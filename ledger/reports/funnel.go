@@ -31,8 +31,9 @@ type Funnel struct {
 
 	// Matched are the deliveries made of the others, and what follows adds up
 	// to it: delivered by their first attempt or by a later one, waiting for
-	// another, not attempted yet, exhausted, cancelled.
-	Matched, FirstTry, AfterRetry, Retrying, Waiting, Exhausted, Cancelled int
+	// another, not attempted yet, exhausted, cancelled; Settled are those that
+	// ended in vain and whose event was delivered all the same, by a replay.
+	Matched, FirstTry, AfterRetry, Retrying, Waiting, Exhausted, Cancelled, Settled int
 
 	// How long attempts took that were delivered or failed, of the newest of each
 	// delivery; and how long first attempts were waited for. Zero without any.
@@ -93,7 +94,7 @@ func (l *Reports) PartnerFunnel(ctx context.Context, s partners.Scope, code stri
 		if d.trigger != webhook.TriggerFirst || d.eventID < from {
 			continue
 		}
-		f.count(d.state, d.attempts)
+		f.count(d)
 		if !d.lastAt.IsZero() {
 			took = append(took, d.took)
 		}
@@ -105,9 +106,11 @@ func (l *Reports) PartnerFunnel(ctx context.Context, s partners.Scope, code stri
 	return f, nil
 }
 
-func (f *Funnel) count(state webhook.State, attempts int) {
+func (f *Funnel) count(d funnelDelivery) {
 	f.Matched++
-	switch {
+	switch state, attempts := d.state, d.attempts; {
+	case d.settled:
+		f.Settled++
 	case state == webhook.Delivered && attempts == 1:
 		f.FirstTry++
 	case state == webhook.Delivered:
@@ -144,6 +147,7 @@ type funnelDelivery struct {
 	id, eventID                string
 	state                      webhook.State
 	attempts                   int
+	settled                    bool
 	trigger                    webhook.Trigger
 	createdAt, firstAt, lastAt time.Time
 	took                       time.Duration
@@ -152,10 +156,10 @@ type funnelDelivery struct {
 // funnelDeliveries lists the partner's newest FunnelSample deliveries of every
 // trigger, newest first.
 func (l *Reports) funnelDeliveries(ctx context.Context, s partners.Scope, code string, since, until time.Time) (found []funnelDelivery, err error) {
-	t := new(database.Statement).Add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
+	t := new(database.Statement).Add("SELECT id, event_id, state, attempts - repeats, trigger, created_at, first_at, last_at, last_us, delivered_by <> '' FROM deliveries WHERE partner_code = ? AND id < ? AND id >= ?",
 		code, webhook.TimeBound(webhook.DeliveryPrefix, until), webhook.TimeBound(webhook.DeliveryPrefix, since))
 	found, err = database.Collect(ctx, l.db.Read, t.Within(s, "partner_code").Add(" ORDER BY id DESC LIMIT ?", FunnelSample), func(d *funnelDelivery) []any {
-		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, database.Time(&d.createdAt), database.Time(&d.firstAt), database.Time(&d.lastAt), database.Duration(&d.took)}
+		return []any{&d.id, &d.eventID, &d.state, &d.attempts, &d.trigger, database.Time(&d.createdAt), database.Time(&d.firstAt), database.Time(&d.lastAt), database.Duration(&d.took), &d.settled}
 	})
 	return found, err
 }

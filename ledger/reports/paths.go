@@ -46,6 +46,9 @@ func (l *Reports) paths(ctx context.Context, q *DeliveryQuery, now time.Time) ([
 		return l.pathsByReference(ctx, q, rest)
 	}
 	states := q.States
+	if len(states) == 0 && q.Settled != nil && *q.Settled {
+		states = []webhook.State{webhook.Exhausted, webhook.Cancelled}
+	}
 	if len(states) == 0 && (len(q.ErrorClasses) > 0 || q.StatusCode >= 300 || q.StatusClass >= 3) {
 		states = unhappy // what is delivered has no error
 	}
@@ -123,7 +126,7 @@ func attention(rest path, open string, now time.Time) []path {
 			also: and(" AND (d.last_outcome <> '' OR "+rows.Closed+" OR d.id < ?)", webhook.TimeBound(webhook.DeliveryPrefix, long))},
 		{from: open, along: func(t *database.Statement) { t.Add(" AND d.queued_at > 0 AND d.queued_at < ?", database.Micros(long)) }, also: rest.also},
 		{from: webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-AttentionFor)), along: func(t *database.Statement) { t.Add(" AND " + rows.FailedDelivery) }, all: rows.AllFailed,
-			also: and(" AND d.state = 'exhausted'")},
+			also: and(" AND d.state = 'exhausted' AND d.delivered_by = ''")},
 	}
 }
 
@@ -190,6 +193,9 @@ func (q DeliveryQuery) rest(t *database.Statement, p path) bool {
 		p.also(t)
 	}
 	rows.Shown(t, p.state)
+	if q.Settled != nil {
+		t.Add(map[bool]string{true: " AND d.delivered_by <> ''", false: " AND d.delivered_by = ''"}[*q.Settled])
+	}
 	among(t, "d.webhook_type", q.Types)
 	among(t, "d.last_class", q.ErrorClasses)
 	among(t, "d.trigger", q.Triggers)

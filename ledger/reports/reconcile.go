@@ -45,12 +45,22 @@ type Reconciled struct {
 	Type        webhook.Type
 	Status      string // that the event reports
 	At          time.Time
-	// Deliveries of the event, the newest of each endpoint, or the one delivery
-	// that was asked for. Shown of each says how it stands.
+	// Deliveries of the event, of each endpoint the newest one that was delivered,
+	// or the newest if none was. If a delivery was asked for it comes first, and
+	// there are no others but the one that settled it. Shown of each says how it
+	// stands.
 	Deliveries []delivery.DeliveryWithWindow
-	// Replayable are those of Deliveries that ended without success and can be
-	// sent again.
-	Replayable []string
+}
+
+// Replayable are those of Deliveries that ended without success, were not
+// settled and can be sent again.
+func (a Reconciled) Replayable() (ids []string) {
+	for _, d := range a.Deliveries {
+		if d.State.Final() && d.State != webhook.Delivered && !d.Settled() && d.EndpointID != "" && !d.Window.Removed {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
 }
 
 // Reconcile tells what became of each reference: the id of a delivery, event
@@ -233,7 +243,7 @@ func (r *reconciliation) readEvents(ctx context.Context) error {
 	return err
 }
 
-// readDeliveries reads the newest delivery of each event at each endpoint.
+// readDeliveries reads what became of each event at each endpoint.
 func (r *reconciliation) readDeliveries(ctx context.Context) error {
 	ids, byEvent := r.byEvent()
 	for group := range slices.Chunk(ids, database.MaxRows) {
@@ -241,26 +251,38 @@ func (r *reconciliation) readDeliveries(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		of := map[string][]delivery.DeliveryWithWindow{}
 		for _, d := range found {
-			for _, a := range byEvent[d.EventID] {
-				a.add(d)
+			of[d.EventID] = append(of[d.EventID], d)
+		}
+		for event, all := range of {
+			for _, a := range byEvent[event] {
+				a.choose(all)
 			}
 		}
 	}
 	return nil
 }
 
-func (a *Reconciled) add(d delivery.DeliveryWithWindow) {
-	if strings.HasPrefix(a.Reference, webhook.DeliveryPrefix) {
-		if d.ID != a.Reference {
-			return
+// choose takes from all deliveries of the event, newest first, those to show.
+func (a *Reconciled) choose(all []delivery.DeliveryWithWindow) {
+	if at := slices.IndexFunc(all, func(d delivery.DeliveryWithWindow) bool { return d.ID == a.Reference }); at >= 0 {
+		a.Deliveries = append(a.Deliveries, all[at])
+		for _, d := range all {
+			if d.ID == all[at].DeliveredBy {
+				a.Deliveries = append(a.Deliveries, d)
+			}
 		}
-	} else if len(a.Deliveries) == maxReconciled || slices.ContainsFunc(a.Deliveries, func(have delivery.DeliveryWithWindow) bool { return have.EndpointID == d.EndpointID }) {
 		return
 	}
-	a.Deliveries = append(a.Deliveries, d)
-	if d.State.Final() && d.State != webhook.Delivered && d.EndpointID != "" && !d.Window.Removed {
-		a.Replayable = append(a.Replayable, d.ID)
+	for _, d := range all {
+		have := slices.IndexFunc(a.Deliveries, func(have delivery.DeliveryWithWindow) bool { return have.EndpointID == d.EndpointID })
+		switch {
+		case have < 0 && len(a.Deliveries) < maxReconciled:
+			a.Deliveries = append(a.Deliveries, d)
+		case have >= 0 && d.State == webhook.Delivered && a.Deliveries[have].State != webhook.Delivered:
+			a.Deliveries[have] = d
+		}
 	}
 }
 

@@ -39,8 +39,9 @@ const (
 type DeliveryQuery struct {
 	Scope partners.Scope // required
 
-	// NeedsAttention: exhausted in the last AttentionFor, retrying, held, or
-	// waiting or under way for longer than AttentionAfter. States do not count then.
+	// NeedsAttention: exhausted in the last AttentionFor and not settled,
+	// retrying, held, or waiting or under way for longer than AttentionAfter.
+	// States do not count then.
 	NeedsAttention bool
 
 	PartnerCode  string
@@ -52,6 +53,7 @@ type DeliveryQuery struct {
 	StatusCode   int                  // of the newest attempt
 	StatusClass  int                  // 5 for 500 to 599
 	Triggers     []webhook.Trigger
+	Settled      *bool // see webhook.Delivery.Settled; nil: either
 	// Reference is the id of a delivery, event or order, or what an event is
 	// about: its object or subject (a card, top-up, transaction, account or
 	// externalOrderId).

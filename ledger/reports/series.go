@@ -16,6 +16,7 @@ import (
 type HourCount struct {
 	Hour                                            time.Time // its beginning, UTC
 	Created, Delivered, Exhausted, Cancelled        int64
+	Settled                                         int64 // of those exhausted, by now; see webhook.Delivery.Settled
 	AttemptDelivered, AttemptFailed, AttemptUnknown int64
 }
 
@@ -31,6 +32,8 @@ func (c *HourCount) count(fact string) *int64 {
 		return &c.Exhausted
 	case string(webhook.Cancelled):
 		return &c.Cancelled
+	case rows.FactSettled:
+		return &c.Settled
 	case rows.FactAttempt + string(webhook.OutcomeDelivered):
 		return &c.AttemptDelivered
 	case rows.FactAttempt + string(webhook.OutcomeFailed):

@@ -15,13 +15,13 @@ import (
 // DeliveryColumns are what deliveryFields reads.
 const DeliveryColumns = `id, event_id, endpoint_id, partner_code, webhook_type, object_id, sequence, state, reason,
 	generation, attempts, trigger, replay_of, due_at, created_at, finished_at, last_outcome, last_status, last_class,
-	asked_by_receiver, lane = 3 AND due_at IS NOT NULL, repeats`
+	asked_by_receiver, lane = 3 AND due_at IS NOT NULL, repeats, delivered_by`
 
 // DeliveryFields are the columns of a delivery.
 func DeliveryFields(d *webhook.Delivery) []any {
 	return []any{&d.ID, &d.EventID, &d.EndpointID, &d.PartnerCode, &d.Type, &d.ObjectID, &d.Sequence, &d.State, &d.Reason,
 		&d.Generation, &d.Attempts, &d.Trigger, &d.ReplayOf, database.Time(&d.DueAt), database.Time(&d.CreatedAt),
-		database.Time(&d.FinishedAt), &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats}
+		database.Time(&d.FinishedAt), &d.Last.Outcome, &d.Last.StatusCode, &d.Last.ErrorClass, &d.AskedByReceiver, &d.Blocked, &d.Repeats, &d.DeliveredBy}
 }
 
 // WindowedColumns are what WindowedFields reads, from WindowedFrom; $1 is false. A
@@ -29,7 +29,7 @@ func DeliveryFields(d *webhook.Delivery) []any {
 // window is there.
 const WindowedColumns = `d.id, d.event_id, CASE WHEN w.unrouted THEN '' ELSE d.endpoint_id END, d.partner_code, d.webhook_type, d.object_id, d.sequence, d.state,
 	d.reason, d.generation, d.attempts, d.trigger, d.replay_of, d.due_at, d.created_at, d.finished_at, d.last_outcome,
-	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, d.endpoint_id, COALESCE(w.unrouted, $1), COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
+	d.last_status, d.last_class, d.asked_by_receiver, d.lane = 3 AND d.due_at IS NOT NULL AND COALESCE(w.ordered, $1), d.repeats, d.delivered_by, d.endpoint_id, COALESCE(w.unrouted, $1), COALESCE(w.paused, $1), COALESCE(w.disabled, $1),
 	COALESCE(w.partner_disabled, $1), COALESCE(w.removed, $1), COALESCE(w.breaker, 'closed'), w.open_until, w.not_before,
 	COALESCE(w.rate_every, 0), w.rate_next`
 
