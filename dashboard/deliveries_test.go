@@ -27,15 +27,23 @@ func (s *stage) sentOnce(t *testing.T, e delivery.NewEvent, a webhook.Attempt, s
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.recordOnce(t, stored.DeliveryIDs[0], a, state)
+	return stored.DeliveryIDs[0]
+}
+
+// recordOnce has the first attempt at a delivery come to a.
+func (s *stage) recordOnce(t *testing.T, id string, a webhook.Attempt, state webhook.State) {
+	t.Helper()
 	var job delivery.Job
+	var err error
 	for _, ticket := range s.Bench.Tickets() {
-		if ticket.DeliveryID == stored.DeliveryIDs[0] {
+		if ticket.DeliveryID == id {
 			if job, _, err = s.Ledger.Claim(t.Context(), ticket, "wrk_1"); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	a.ID, a.DeliveryID, a.Number, a.StartedAt = webhook.NewID(webhook.AttemptPrefix), stored.DeliveryIDs[0], 1, time.Now()
+	a.ID, a.DeliveryID, a.Number, a.StartedAt = webhook.NewID(webhook.AttemptPrefix), id, 1, time.Now()
 	v := delivery.Verdict{State: state}
 	if state == webhook.Pending {
 		v.NextAt = time.Now().Add(time.Hour)
@@ -44,7 +52,6 @@ func (s *stage) sentOnce(t *testing.T, e delivery.NewEvent, a webhook.Attempt, s
 	if _, err := s.Ledger.Record(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	return a.DeliveryID
 }
 
 var hostile = webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503, ErrorDetail: "<script>detail</script>\x00",

@@ -28,7 +28,7 @@ func (s *stage) ended(t *testing.T, partner, object string) string {
 	return a.DeliveryIDs[0]
 }
 
-var hidden = regexp.MustCompile(`<input type="hidden" name="(form|q|ids|of|at)" value="([^"]*)">`)
+var hidden = regexp.MustCompile(`<input type="hidden" name="(form|q|ids|of|at|asked|leave)" value="([^"]*)">`)
 
 // formOf is what the hidden fields of a page's form hold.
 func formOf(body string) url.Values {
@@ -84,6 +84,86 @@ func TestAReplayIsStartedOnceFromAFrozenDraft(t *testing.T) {
 		if resp, _ = ask(t, operator, "POST", s.ops.URL+made+"/pause", nil); resp.StatusCode != http.StatusConflict {
 			t.Errorf("pause again: %d", resp.StatusCode)
 		}
+	})
+}
+
+// What a replay has delivered reads so on every page, is no trouble any more, and
+// is left out of the next replay unless somebody unticks that.
+func TestWhatWasReplayedIsSettledOnEveryPage(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		b.Partner(t, "acme")
+		b.Endpoint(t, "acme", 10)
+		settled, open := s.failedOnce(t, "acme", "tp_1", hostile, webhook.Exhausted), s.failedOnce(t, "acme", "tp_2", hostile, webhook.Exhausted)
+		by, err := s.Ledger.RetryDelivery(t.Context(), settled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.recordOnce(t, by, webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200}, webhook.Delivered)
+		event, err := s.Reports.Delivery(t.Context(), settled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		operator, developer := s.SignIn(t, "", partners.RoleOperator), s.SignIn(t, "acme", partners.RoleDeveloper)
+		sees := func(body string, has, lacks []string) {
+			t.Helper()
+			for _, text := range has {
+				if !strings.Contains(body, text) {
+					t.Errorf("no %q in\n%s", text, body)
+				}
+			}
+			for _, text := range lacks {
+				if strings.Contains(body, text) {
+					t.Errorf("%q in\n%s", text, body)
+				}
+			}
+		}
+		for _, surface := range []struct {
+			who       *http.Client
+			url, base string
+			recover   string
+		}{{operator, s.ops.URL, "/ops", "/ops/replays"}, {developer, s.portal.URL, "/portal", "/portal/recover"}} {
+			get := func(path string) string {
+				_, body := ask(t, surface.who, "GET", surface.url+surface.base+path, nil)
+				return body
+			}
+			link := surface.base + "/deliveries/" + by
+			sees(get("/deliveries"), []string{open}, []string{settled})
+			sees(get("/deliveries?q=state:exhausted"), []string{open, settled, "delivered by replay", link}, nil)
+			sees(get("/deliveries?q=settled:yes"), []string{settled}, []string{open})
+			sees(get("/deliveries?q=settled:no"), []string{open, by}, []string{`value="` + settled})
+			sees(get("/deliveries/"+settled), []string{"delivered by replay", link, "Its event was delivered by another delivery."}, nil)
+			sees(get("/deliveries?q=settled:maybe"), []string{"settled: must be yes or no."}, nil)
+
+			draft := func(form url.Values) string {
+				_, body := ask(t, surface.who, "POST", surface.url+surface.base+"/replays", form)
+				return body
+			}
+			body := draft(url.Values{"filter": {"state:exhausted"}})
+			sees(body, []string{"1 delivery", "Leave out 1 already delivered", `value="1" checked`, "tp_2"}, []string{"tp_1"})
+			form := formOf(body)
+			form.Del("leave") // as an unticked box does
+			body = draft(form)
+			sees(body, []string{"2 deliveries", "Leave out 1 already delivered", "with what was already delivered", "tp_1", "tp_2"}, []string{`value="1" checked`})
+			form = formOf(body)
+			form.Set("rate", "50")
+			form.Set("reason", "all of them")
+			resp, _ := ask(t, surface.who, "POST", surface.url+surface.recover+"/start", form)
+			made := strings.TrimPrefix(strings.TrimSuffix(resp.Header.Get("Location"), "?done=start"), surface.recover+"/")
+			if r, err := s.Ledger.Replay(t.Context(), partners.Everything(), made); err != nil || r.Total != 2 || !r.Filter.IncludeSettled {
+				t.Errorf("started %+v (%v)", r, err)
+			}
+			sees(draft(url.Values{"id": {settled}}), []string{"0 deliveries", "Leave out 1 already delivered", "Nothing to replay"}, nil)
+		}
+		_, body := ask(t, operator, "GET", s.ops.URL+"/ops/events/"+event.EventID, nil)
+		sees(body, []string{"delivered by replay", "/ops/deliveries/" + by}, nil)
+		_, body = ask(t, operator, "POST", s.ops.URL+"/ops/reconcile", url.Values{"references": {settled + " tp_1"}})
+		sees(body, []string{"delivered by replay", "/ops/deliveries/" + by, "2 references"}, []string{"Replay these", "exhausted"})
+		_, body = ask(t, operator, "GET", s.ops.URL+"/ops/partners/acme", nil)
+		sees(body, []string{"By replay", "settled%3Ayes"}, nil)
+		_, body = ask(t, developer, "GET", s.portal.URL+"/portal", nil)
+		sees(body, []string{"tp_2", "Given up"}, []string{"tp_1"})
+		b.CheckWindows(t)
 	})
 }
 

@@ -123,6 +123,27 @@ func TestAReplayRunsAndIsPausedResumedAndCancelled(t *testing.T) {
 	})
 }
 
+func TestAReplayLeavesOutWhatIsSettledUnlessItIsAskedFor(t *testing.T) {
+	each(t, func(t *testing.T, a *api) {
+		a.partner(t, "acme")
+		a.endpoint(t, "acme", nil)
+		ids := a.exhaust(t, 3)
+		by := a.want(t, 202, "POST", "/deliveries/"+ids[0]+"/retry", nil).text(t, "deliveryId")
+		a.want(t, 200, "GET", "/deliveries/"+ids[0], nil, `"deliveredBy":null`)
+		a.record(t, a.claim(t)[0], delivered200, delivered)
+		a.want(t, 200, "GET", "/deliveries/"+ids[0], nil, `"state":"exhausted"`, `"deliveredBy":"`+by+`"`)
+		a.want(t, 200, "GET", "/deliveries/"+by, nil, `"state":"delivered"`, `"deliveredBy":null`)
+		const failed = `{"filter":{"partnerCode":"acme","state":"exhausted"}`
+		a.want(t, 200, "POST", "/replays", failed+`,"dryRun":true}`, `"count":2,`, `"settled":1,"settledIs":"exact","includeSettled":false`)
+		a.want(t, 200, "POST", "/replays", failed+`,"dryRun":true,"includeSettled":true}`, `"count":3,`, `"settled":1,"settledIs":"exact","includeSettled":true`)
+		a.want(t, 201, "POST", "/replays", failed+`,"reason":"x"}`, `"total":2,"includeSettled":false`)
+		a.want(t, 201, "POST", "/replays", failed+`,"reason":"x","includeSettled":true}`, `"total":3,"includeSettled":true`)
+		a.want(t, 400, "POST", "/replays", `{"filter":{"reference":"tp_0","state":"exhausted"},"reason":"x"}`, "at least one")
+		a.want(t, 400, "POST", "/replays", failed+`,"reason":"x","includeSettled":1}`, "/includeSettled")
+		a.CheckWindows(t)
+	})
+}
+
 func TestAReplayThatEndedCannotBeMoved(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")

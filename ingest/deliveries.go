@@ -24,6 +24,7 @@ type deliveryItem struct {
 	Reason         string      `json:"reason,omitempty"`
 	Trigger        string      `json:"trigger"`
 	ReplayOf       *string     `json:"replayOf"`
+	DeliveredBy    *string     `json:"deliveredBy"`
 	AttemptCount   int         `json:"attemptCount"`
 	LastOutcome    *string     `json:"lastOutcome"`
 	LastStatusCode int         `json:"lastStatusCode"`
@@ -53,7 +54,7 @@ func showDeliveryItem(d delivery.DeliveryWithWindow) deliveryItem {
 	item := deliveryItem{
 		DeliveryID: d.ID, EventID: d.EventID, EndpointID: orNull(d.EndpointID), PartnerCode: d.PartnerCode,
 		WebhookType: string(d.Type), Reference: d.ObjectID, Sequence: d.Sequence, State: string(d.Shown(d.Window)), Reason: d.Reason,
-		Trigger: string(d.Trigger), ReplayOf: orNull(d.ReplayOf), AttemptCount: d.Attempts, LastOutcome: orNull(d.Last.Outcome),
+		Trigger: string(d.Trigger), ReplayOf: orNull(d.ReplayOf), DeliveredBy: orNull(d.DeliveredBy), AttemptCount: d.Attempts, LastOutcome: orNull(d.Last.Outcome),
 		LastStatusCode: d.Last.StatusCode, LastErrorClass: orNull(d.Last.ErrorClass),
 		CreatedAt: web.Time(d.CreatedAt), FinishedAt: web.Time(d.FinishedAt),
 	}

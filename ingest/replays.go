@@ -108,13 +108,14 @@ type replayItem struct {
 	Filter        replayFilter `json:"filter"`
 	RatePerSecond int          `json:"ratePerSecond"`
 	Total         int          `json:"total"`
+	Settled       bool         `json:"includeSettled"`
 	Note          string       `json:"note,omitempty"`
 	CreatedAt     web.Time     `json:"createdAt"`
 	FinishedAt    web.Time     `json:"finishedAt"`
 }
 
 func showReplayItem(r delivery.Replay) replayItem {
-	return replayItem{r.ID, string(r.State), webhook.MaskCards(r.Reason), showFilter(r.Filter), r.Rate, r.Total, r.Note, web.Time(r.CreatedAt), web.Time(r.FinishedAt)}
+	return replayItem{r.ID, string(r.State), webhook.MaskCards(r.Reason), showFilter(r.Filter), r.Rate, r.Total, r.Filter.IncludeSettled, r.Note, web.Time(r.CreatedAt), web.Time(r.FinishedAt)}
 }
 
 // replayProgress counts a replay's items: open to failed add up to its total.
@@ -171,6 +172,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 		RatePerSecond *int         `json:"ratePerSecond"`
 		Reason        string       `json:"reason"`
 		DryRun        bool         `json:"dryRun"`
+		Settled       bool         `json:"includeSettled"`
 	}
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return err
@@ -179,6 +181,7 @@ func (a *Internal) createReplay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	filter.IncludeSettled = request.Settled
 	rate := delivery.DefaultReplayRate
 	if request.RatePerSecond != nil {
 		rate = *request.RatePerSecond
@@ -219,8 +222,11 @@ func (a *Internal) previewReplay(w http.ResponseWriter, r *http.Request, f deliv
 		Grouped   int                `json:"grouped"`
 		Breakdown []previewGroup     `json:"breakdown"`
 		Warnings  previewWarnings    `json:"warnings"`
+		Settled   int                `json:"settled"` // in count only if they are included
+		SettledIs delivery.CountKind `json:"settledIs"`
+		Included  bool               `json:"includeSettled"`
 		Sample    []deliveryItem     `json:"sample"`
-	}{p.Count, p.CountIs, delivery.MaxReplay, p.Grouped, groups, previewWarnings(p.Warnings), sample})
+	}{p.Count, p.CountIs, delivery.MaxReplay, p.Grouped, groups, previewWarnings(p.Warnings), p.Settled, p.SettledIs, f.IncludeSettled, sample})
 }
 
 func (a *Internal) listReplays(w http.ResponseWriter, r *http.Request) error {

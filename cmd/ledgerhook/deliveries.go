@@ -24,6 +24,7 @@ type deliveryItem struct {
 	Sequence      int64     `json:"sequence"`
 	State         string    `json:"state"`
 	Reason        string    `json:"reason"`
+	DeliveredBy   string    `json:"deliveredBy"`
 	AttemptCount  int       `json:"attemptCount"`
 	CreatedAt     time.Time `json:"createdAt"`
 	FinishedAt    time.Time `json:"finishedAt"`
@@ -42,6 +43,17 @@ type deliveryItem struct {
 }
 
 func deliveryPath(id string) string { return "/internal/v1/deliveries/" + url.PathEscape(id) }
+
+// standing is the state, or that another delivery has brought the event.
+func (d deliveryItem) standing() cell {
+	switch {
+	case d.DeliveredBy == "":
+		return stateColour(d.State)
+	case d.DeliveredBy < d.ID:
+		return cell{"delivered before", green}
+	}
+	return cell{"delivered by replay", green}
+}
 
 // waitingText says what the delivery waits for; empty when it does not.
 func (d deliveryItem) waitingText(before string) string {
@@ -120,7 +132,7 @@ func (c *cli) deliveriesList() *cobra.Command {
 			return list(cmd.Context(), c, "/internal/v1/deliveries", query, f,
 				[]string{"DELIVERY", "CREATED", "PARTNER", "TYPE", "STATE", "TRIES", "LAST", "WAITS FOR"},
 				func(t *table, d deliveryItem) {
-					t.row(d.ID, clock(d.CreatedAt), d.Partner, d.Type, stateColour(d.State),
+					t.row(d.ID, clock(d.CreatedAt), d.Partner, d.Type, d.standing(),
 						strconv.Itoa(d.AttemptCount), d.last(), d.waitingText(""))
 				})
 		},
@@ -286,6 +298,7 @@ func (c *cli) showDelivery(d deliveryItem, e endpointItem) error {
 		t.fact("sequence", strconv.FormatInt(d.Sequence, 10))
 	}
 	t.fact("state", stateColour(d.State))
+	t.fact("delivered by", d.DeliveredBy)
 	t.fact("reason", d.Reason)
 	t.fact("waits for", d.waitingText(""))
 	t.fact("disabled", e.StateReason)

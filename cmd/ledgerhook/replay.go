@@ -77,6 +77,8 @@ type replayRequest struct {
 	Reason string       `json:"reason,omitempty"`
 	DryRun bool         `json:"dryRun,omitempty"`
 
+	IncludeSettled bool `json:"includeSettled,omitempty"`
+
 	since, until string
 }
 
@@ -90,6 +92,7 @@ func (q *replayRequest) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.ErrorClass, "error", "", "only those whose last attempt failed like this: timeout, connect, http_5xx …")
 	cmd.Flags().StringVar(&f.Reference, "reference", "", "only those about this event, card, top-up, transaction, account or order")
 	cmd.Flags().StringVar(&f.ReplayID, "replay", "", "only those made by this replay; with --state exhausted, those of it that failed")
+	cmd.Flags().BoolVar(&q.IncludeSettled, "include-settled", false, "send also what failed and another delivery has brought to the endpoint; default: leave it out")
 	cmd.Flags().StringVar(&q.since, "since", "", `only those made since: "2h" ago, "14:00" today, "2026-01-31", or an RFC 3339 time`)
 	cmd.Flags().StringVar(&q.until, "until", "", "only those made before, in the form of --since")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
@@ -150,6 +153,9 @@ type replayPreview struct {
 	Count     int    `json:"count"`
 	CountIs   string `json:"countIs"`
 	Max       int    `json:"max"`
+	Settled   int    `json:"settled"`
+	SettledIs string `json:"settledIs"`
+	Included  bool   `json:"includeSettled"`
 	Grouped   int    `json:"grouped"`
 	Breakdown []struct {
 		Partner    string `json:"partnerCode"`
@@ -173,6 +179,7 @@ type replayPreview struct {
 func (c *cli) showPreview(p replayPreview) error {
 	if p.Count == 0 {
 		c.say("no finished delivery matches")
+		p.sayLeftOut(c)
 		return nil
 	}
 	t := c.table("COUNT", "PARTNER", "ENDPOINT", "TYPE", "STATE", "LAST ERROR")
@@ -185,11 +192,12 @@ func (c *cli) showPreview(p replayPreview) error {
 	fmt.Fprintln(c.out)
 	t = c.table("NEWEST", "CREATED", "ABOUT", "STATE", "TRIES", "LAST")
 	for _, d := range p.Sample {
-		t.row(d.ID, clock(d.CreatedAt), d.Reference, stateColour(d.State), strconv.Itoa(d.AttemptCount), d.last())
+		t.row(d.ID, clock(d.CreatedAt), d.Reference, d.standing(), strconv.Itoa(d.AttemptCount), d.last())
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
+	p.sayLeftOut(c)
 	p.warn(c)
 	if p.Count > p.Max {
 		c.say("more than %d match, the maximum of a replay: narrow the filters, for example by --since and --until", p.Max)
@@ -200,14 +208,25 @@ func (c *cli) showPreview(p replayPreview) error {
 }
 
 // count is the number as it is known.
-func (p replayPreview) count() string {
-	switch p.CountIs {
+func (p replayPreview) count() string { return counted(p.Count, p.CountIs) }
+
+// counted is a number with how far it is known.
+func counted(n int, is string) string {
+	switch is {
 	case "about":
-		return fmt.Sprintf("about %d", p.Count)
+		return fmt.Sprintf("about %d", n)
 	case "atLeast":
-		return fmt.Sprintf("at least %d", p.Count)
+		return fmt.Sprintf("at least %d", n)
 	}
-	return strconv.Itoa(p.Count)
+	return strconv.Itoa(n)
+}
+
+// sayLeftOut says how many were left out since their event was delivered.
+func (p replayPreview) sayLeftOut(c *cli) {
+	if p.Included || p.Settled == 0 {
+		return
+	}
+	c.say("%s more failed, but another delivery has brought their event: they are left out unless --include-settled is given", counted(p.Settled, p.SettledIs))
 }
 
 // warn says what should be known before a replay is started.

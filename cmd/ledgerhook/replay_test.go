@@ -38,9 +38,9 @@ func TestAPreviewTellsWhatAReplayWouldSend(t *testing.T) {
 	if raw := run(t, s.env(), "", "replay", "preview", "--partner", "acme", "--json"); raw.out != doc+"\n" {
 		t.Errorf("--json is %s", raw.out)
 	}
-	s = newServer(t, map[string][]string{"POST /internal/v1/replays": {`200 {"count":0,"max":100000,"breakdown":[],"sample":[]}`, `200 {"count":100001,"countIs":"atLeast","max":100000,"breakdown":[],"sample":[]}`,
+	s = newServer(t, map[string][]string{"POST /internal/v1/replays": {`200 {"count":0,"max":100000,"settled":1961,"settledIs":"exact","breakdown":[],"sample":[]}`, `200 {"count":100001,"countIs":"atLeast","max":100000,"breakdown":[],"sample":[]}`,
 		`200 {"count":48200,"countIs":"about","max":100000,"grouped":10000,"breakdown":[],"sample":[]}`, `200 {"count":10000,"countIs":"atLeast","max":100000,"grouped":10000,"breakdown":[],"sample":[]}`}})
-	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "no finished delivery matches")
+	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "no finished delivery matches\n1961 more failed, but another delivery has brought their event: they are left out unless --include-settled is given")
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "narrow the filters")
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "the table counts the newest 10000\nabout 48200 match")
 	run(t, s.env(), "", "replay", "preview", "--partner", "acme").has(t, exitOK, "at least 10000 match")
@@ -63,6 +63,10 @@ func TestAReplayIsStartedForAReason(t *testing.T) {
 		t.Errorf("printed\n%s", got.out)
 	}
 	got.has(t, exitOK, "")
+	run(t, s.env(), "", "replay", "start", "--state", "exhausted", "--include-settled", "--reason", "x")
+	if asked := s.last(t); asked.body != `{"filter":{"state":"exhausted"},"reason":"x","includeSettled":true}` {
+		t.Errorf("asked %s", asked.body)
+	}
 	s = newServer(t, map[string][]string{"POST /internal/v1/replays": problemAnswer(400, "/filter must match at least one finished delivery")})
 	run(t, s.env(), "", "replay", "start", "--partner", "acme", "--reason", "x").has(t, exitFailed, "/filter must match at least one")
 	for _, args := range []string{"replay start --partner acme", "replay start --reason x", "replay preview", "replay start --partner acme --reason x --since tomorrow",

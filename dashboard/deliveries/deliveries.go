@@ -71,7 +71,7 @@ func (s Pages) deliveryRoutes() []shell.Route {
 
 // RowOf shows a delivery in a list.
 func RowOf(q *shell.Request, d reports.FoundDelivery) Row {
-	row := Row{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Result: ResultWords(q.T, d.Last), Waiting: waitingOf(q.T, d, q.Now)}
+	row := Row{FoundDelivery: d, State: shell.Standing(d.Delivery, d.Window), Result: ResultWords(q.T, d.Last), Waiting: waitingOf(q.T, d, q.Now)}
 	if delay, ok := d.FirstDelay(); ok {
 		row.Delay = q.Duration(delay)
 	}
@@ -82,7 +82,7 @@ func RowOf(q *shell.Request, d reports.FoundDelivery) Row {
 }
 
 // filterKeys are the fields of the filter form; each is a key of the search.
-var filterKeys = []string{"partner", "state", "type", "class", "code", "trigger", "attempts", "duration", "delay", "ref", "host", "endpoint", "since", "until"}
+var filterKeys = []string{"partner", "state", "settled", "type", "class", "code", "trigger", "attempts", "duration", "delay", "ref", "host", "endpoint", "since", "until"}
 
 // mergeQuery puts the fields of the filter form into the typed search; a
 // field takes the place of the term of its key. changed is false if there are none.
@@ -175,7 +175,7 @@ func QueryProblem(q *shell.Request, err error) string {
 
 func deliveryTabs(q *shell.Request, typed string) (tabs []tab) {
 	for _, each := range []struct{ title, query string }{
-		{locale.Text("Needs attention"), ""}, {locale.Text("All"), "state:any"}, {locale.Text("Exhausted"), "state:exhausted"}, {locale.Text("Held"), "state:held"},
+		{locale.Text("Needs attention"), ""}, {locale.Text("All"), "state:any"}, {locale.Text("Exhausted"), "state:exhausted settled:no"}, {locale.Text("Held"), "state:held"},
 		{locale.Text("Under way"), "state:pending,queued,sending"}, {locale.Text("Delivered"), "state:delivered"},
 	} {
 		tabs = append(tabs, tab{q.T(each.title), Path(q.Base(), each.query), typed == each.query})
@@ -210,6 +210,7 @@ func deliveryFilters(q *shell.Request, typed string) []shell.Field {
 	}
 	fields := []shell.Field{
 		choose("state", q.T("State"), append([]string{stateAttention, stateAny}, shell.Plain(shownStates)...)),
+		choose("settled", q.T("Delivered by another"), []string{"yes", "no"}),
 		choose("type", q.T("Type"), shell.Plain(webhook.Types)),
 		choose("class", q.T("Failure"), shell.Plain(webhook.ErrorClasses)),
 		choose("trigger", q.T("Trigger"), shell.Plain(shownTriggers)),

@@ -72,7 +72,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if err != nil {
 		return err
 	}
-	v := deliveryView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.Speller, d, q.Now), Waiting: waitingOf(q.T, d, q.Now)}
+	v := deliveryView{FoundDelivery: d, State: shell.Standing(d.Delivery, d.Window), Sentence: sentence(q.Speller, d, q.Now), Waiting: waitingOf(q.T, d, q.Now)}
 	v.Done = map[string]string{
 		"retry": retriedWords(q.T, d, q.Now), "again": q.T("This is the new delivery of the same event."),
 		"cancel": q.T("It is cancelled. Nothing more is sent."),
@@ -130,7 +130,7 @@ func otherDeliveries(q *shell.Request, d reports.FoundDelivery, all []delivery.D
 		case o.EndpointID == d.EndpointID:
 			relation = q.T("to the same endpoint")
 		}
-		others = append(others, otherDelivery{o, shell.StateOf(o.Shown(o.Window)), relation})
+		others = append(others, otherDelivery{o, shell.Standing(o.Delivery, o.Window), relation})
 	}
 	return others
 }

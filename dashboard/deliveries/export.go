@@ -48,7 +48,7 @@ func (s Pages) deliveriesExport(w http.ResponseWriter, r *http.Request, q *shell
 	w.Header().Set("Content-Disposition", `attachment; filename="deliveries.csv"`)
 	out := shell.NewCSV(w)
 	_ = out.Write([]string{"delivery_id", "event_id", "created_at", "partner", "type", "reference", "state", "trigger", "attempts",
-		"outcome", "status_code", "error_class", "first_delay_ms", "duration_ms", "waiting_for", "next_attempt_at", "finished_at", "endpoint_id", "url"}) // its errors come with the flush
+		"outcome", "status_code", "error_class", "first_delay_ms", "duration_ms", "waiting_for", "next_attempt_at", "finished_at", "endpoint_id", "url", "delivered_by"}) // its errors come with the flush
 	for rows := 0; ; {
 		for _, d := range page.Items {
 			if rows++; rows > MaxExport {
@@ -90,7 +90,7 @@ func exportRow(d reports.FoundDelivery, now time.Time) []string {
 	}
 	return []string{d.ID, d.EventID, exportTime(d.CreatedAt), shell.Cell(d.PartnerCode), shell.Cell(string(d.Type)), shell.Cell(d.ObjectID), string(d.Shown(d.Window)),
 		string(d.Trigger), strconv.Itoa(d.Attempts), string(d.Last.Outcome), code, string(d.Last.ErrorClass), delay, took, string(reason),
-		exportTime(until), exportTime(d.FinishedAt), d.EndpointID, shell.Cell(d.URL)}
+		exportTime(until), exportTime(d.FinishedAt), d.EndpointID, shell.Cell(d.URL), d.DeliveredBy}
 }
 
 func exportTime(t time.Time) string {

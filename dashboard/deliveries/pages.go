@@ -30,6 +30,7 @@ func functions(s *locale.Speller) template.FuncMap {
 		"replays":    replaysPath,
 		"replaypill": replayPill,
 		"failure":    func(class webhook.ErrorClass) string { return failureWords(s.T, class) },
+		"leaveout":   func(p delivery.ReplayPreview) string { return leaveOutWords(*s, p) },
 		"count":      func(p delivery.ReplayPreview) string { return countWords(*s, p) },
 		"filter":     func(ops bool, f delivery.Filter) string { return filterWords(*s, ops, f) },
 		"act":        func(a ActivityRow) string { return tellAct(s.T, a) },

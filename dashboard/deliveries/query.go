@@ -56,6 +56,7 @@ var queryTerms = map[string]func(q *reports.DeliveryQuery, value string, now tim
 	"trigger": func(q *reports.DeliveryQuery, v string, _ time.Time) error {
 		return choices(&q.Triggers, shownTriggers, "trigger", v)
 	},
+	"settled":  readSettled,
 	"code":     readCode,
 	"attempts": readAttempts,
 	"duration": readDuration,
@@ -69,7 +70,7 @@ var queryTerms = map[string]func(q *reports.DeliveryQuery, value string, now tim
 }
 
 // queryKeys are the keys as they are told.
-const queryKeys = "partner, state, type, class, code, attempts, duration, delay, trigger, ref, host, endpoint, since, until"
+const queryKeys = "partner, state, settled, type, class, code, attempts, duration, delay, trigger, ref, host, endpoint, since, until"
 
 // parseQuery reads a search of deliveries as it is typed: terms like
 // state:exhausted with spaces between, all of which must hold; a word without
@@ -126,6 +127,17 @@ func readStates(q *reports.DeliveryQuery, value string, _ time.Time) error {
 		return nil
 	}
 	return choices(&q.States, shownStates, "state", value)
+}
+
+// readSettled reads whether only those are meant whose event another delivery
+// has brought, or only the others.
+func readSettled(q *reports.DeliveryQuery, value string, _ time.Time) error {
+	settled := strings.EqualFold(value, "yes")
+	if !settled && !strings.EqualFold(value, "no") {
+		return wrongQuery(locale.Text("settled: must be yes or no."))
+	}
+	q.Settled = &settled
+	return nil
 }
 
 // choices reads values with commas between, each one of allowed in any case.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,18 @@ func (v draftView) Startable() bool {
 	return v.Preview.Fresh && v.Preview.Value.Count > 0 && v.Preview.Value.Count <= delivery.MaxReplay
 }
 
+// leaveOutWords say what is left out if the box is ticked; empty: nothing is
+// settled.
+func leaveOutWords(s locale.Speller, p delivery.ReplayPreview) string {
+	switch {
+	case p.SettledIs == delivery.CountAtLeast:
+		return s.T(locale.Text("Leave out what was already delivered"))
+	case p.Settled > 0:
+		return s.T(locale.Text("Leave out %s already delivered"), s.Number(p.Settled))
+	}
+	return ""
+}
+
 // TooMany reports whether a replay takes less than this.
 func (v draftView) TooMany() bool {
 	return v.Preview.Fresh && v.Preview.Value.Count > delivery.MaxReplay
@@ -93,7 +106,13 @@ func (s Pages) draftPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if !r.URL.Query().Has("q") {
 		return q.Render(w, r, "replay_new", draftView{Ready: readyDrafts(q)})
 	}
-	return s.showDraft(w, r, q, url.Values{"q": r.URL.Query()["q"]}, draftView{})
+	form := r.URL.Query()
+	for name := range form {
+		if !slices.Contains([]string{"q", "asked", "leave"}, name) {
+			form.Del(name)
+		}
+	}
+	return s.showDraft(w, r, q, form, draftView{})
 }
 
 // draftReplay shows the draft of what was chosen on another page.
@@ -137,7 +156,7 @@ func (s Pages) showDraft(w http.ResponseWriter, r *http.Request, q *shell.Reques
 		return err
 	}
 	for _, d := range v.Preview.Value.Sample {
-		v.Sample = append(v.Sample, SampleRow{d, shell.StateOf(d.Shown(d.Window)), ResultWords(q.T, d.Last)})
+		v.Sample = append(v.Sample, SampleRow{d, shell.Standing(d.Delivery, d.Window), ResultWords(q.T, d.Last)})
 	}
 	v.Warnings = replayWarnings(q, v.Preview.Value)
 	return q.RenderStatus(w, r, status, "replay_new", v)

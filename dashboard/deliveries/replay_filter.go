@@ -21,6 +21,9 @@ type draft struct {
 	IDs   []string
 	Of    string    // a replay
 	At    time.Time // what came later is not meant, and ages count from here
+	// Settled has what is settled sent as well. A form says so by lacking "leave"
+	// where it was asked: a checkbox that is not ticked is not sent.
+	Settled bool
 }
 
 // draftAt is the address of the draft of a search.
@@ -28,7 +31,7 @@ func draftAt(path, typed string) string { return path + "/new?" + url.Values{"q"
 
 // readDraft reads a draft from a form; its first sight has no time yet.
 func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
-	d = draft{Typed: strings.TrimSpace(form.Get("q")), Of: form.Get("of"), At: q.Now.UTC().Truncate(time.Millisecond)}
+	d = draft{Typed: strings.TrimSpace(form.Get("q")), Of: form.Get("of"), At: q.Now.UTC().Truncate(time.Millisecond), Settled: form.Has("asked") && !form.Has("leave")}
 	if form.Has("filter") {
 		d.Typed = strings.TrimSpace(form.Get("filter"))
 	}
@@ -61,10 +64,17 @@ func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 	return d, nil
 }
 
-// filter is what the draft means for the ledger. A search that no filter can
-// say is looked up and frozen as the ids that it finds. Errors are a
+// draftFilter is what the draft means for the ledger. A search that no filter
+// can say is looked up and frozen as the ids that it finds. Errors are a
 // *queryError or a *webhook.Error.
 func (s Pages) draftFilter(ctx context.Context, q *shell.Request, d *draft) (f delivery.Filter, err error) {
+	f, err = s.draftMatches(ctx, q, d)
+	f.IncludeSettled = d.Settled
+	return f, err
+}
+
+// draftMatches is the filter of what the draft matches.
+func (s Pages) draftMatches(ctx context.Context, q *shell.Request, d *draft) (f delivery.Filter, err error) {
 	switch {
 	case d.Of != "":
 		if _, err := s.Ledger.Replay(ctx, q.Scope(), d.Of); err != nil {
@@ -117,7 +127,7 @@ func plainFilter(q reports.DeliveryQuery) (f delivery.Filter, ok bool) {
 	for _, class := range q.ErrorClasses {
 		f.ErrorClass = class
 	}
-	return f, q.Host == "" && q.StatusClass == 0 && len(q.Triggers) == 0 && q.Reference == "" && q.AttemptsMin == 0 && q.AttemptsMax == 0 &&
+	return f, (q.Settled == nil || !*q.Settled) && q.Host == "" && q.StatusClass == 0 && len(q.Triggers) == 0 && q.Reference == "" && q.AttemptsMin == 0 && q.AttemptsMax == 0 &&
 		q.DurationMin == 0 && q.DurationMax == 0 && q.DelayMin == 0
 }
 

@@ -110,6 +110,9 @@ func filterWords(s locale.Speller, ops bool, f delivery.Filter) string {
 		add("code", strconv.Itoa(f.StatusCode))
 	}
 	add("ref", f.Reference)
+	if f.IncludeSettled {
+		terms = append(terms, s.T(locale.Text("with what was already delivered")))
+	}
 	for _, bound := range []struct {
 		key string
 		at  time.Time

@@ -62,7 +62,7 @@ func (s Pages) signedPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	if err != nil {
 		return err
 	}
-	v := signedView{FoundDelivery: d, State: shell.StateOf(d.Shown(d.Window)), Sentence: sentence(q.Speller, d, q.Now), Ended: d.State.Final()}
+	v := signedView{FoundDelivery: d, State: shell.Standing(d.Delivery, d.Window), Sentence: sentence(q.Speller, d, q.Now), Ended: d.State.Final()}
 	v.Done = map[string]string{
 		"created": q.T("The endpoint is saved, and a test event was sent to it."), "saved": q.T("The changes are saved, and a test event was sent."),
 		"test": q.T("The test event is sent."), "again": q.T(DoneBefore),

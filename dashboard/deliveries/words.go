@@ -103,6 +103,9 @@ func sentence(s locale.Speller, d reports.FoundDelivery, now time.Time) string {
 		}
 		return t(locale.Text("Delivered to %s at attempt %s, %s after it was created."), to, strconv.Itoa(d.Attempts), took)
 	case webhook.Exhausted:
+		if d.Settled() {
+			return t(locale.Text("Given up after %s attempts at %s. Its event was delivered by another delivery."), strconv.Itoa(d.Attempts), to)
+		}
 		return t(locale.Text("Given up after %s attempts at %s. The last one: %s."), strconv.Itoa(d.Attempts), to, last)
 	case webhook.Cancelled:
 		if d.Attempts == 0 {

@@ -79,7 +79,7 @@ type eventView struct {
 
 // Shown is the state of a delivery as it reads.
 func (eventView) Shown(d delivery.DeliveryWithWindow) shell.Pill {
-	return shell.StateOf(d.Shown(d.Window))
+	return shell.Standing(d.Delivery, d.Window)
 }
 
 func (s pages) eventPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {

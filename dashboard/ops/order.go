@@ -102,7 +102,7 @@ func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history sh
 			return nil, err
 		}
 		for _, d := range found {
-			rows = append(rows, deliveries.SampleRow{DeliveryWithWindow: d, State: shell.StateOf(d.Shown(d.Window)), Result: deliveries.ResultWords(q.T, d.Last)})
+			rows = append(rows, deliveries.SampleRow{DeliveryWithWindow: d, State: shell.Standing(d.Delivery, d.Window), Result: deliveries.ResultWords(q.T, d.Last)})
 		}
 	}
 	return rows, nil

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,25 +195,28 @@ func funnelSteps(code string, f shell.Fact[reports.Funnel]) []funnelStep {
 	}
 	n := f.Value
 	most := int64(max(n.Accepted, n.Matched))
-	step := func(name, means, tone string, count int, of int, inner bool, state webhook.State) funnelStep {
+	step := func(name, means, tone string, count int, of int, inner bool, list string) funnelStep {
 		st := funnelStep{Name: name, Means: means, Count: english.Number(count), Inner: inner, Bar: chart.Bar(name, tone, int64(count), most)}
 		if of > 0 {
 			st.Share = english.Percent(int64(count), int64(of))
 		}
-		if state != "" && count > 0 {
-			st.Href = deliveriesOf(code, state)
+		if list != "" && count > 0 {
+			st.Href = deliveries.Path("/ops", "partner:"+code+" "+list)
 		}
 		return st
 	}
 	steps := []funnelStep{
 		step("Accepted", "events taken with a 202", "busy", n.Accepted, 0, false, ""),
 		step("Matched", "their deliveries, one for each endpoint that takes the type", "busy", n.Matched, 0, false, ""),
-		step("First try", "delivered by the first attempt", "good", n.FirstTry, n.Matched, true, webhook.Delivered),
+		step("First try", "delivered by the first attempt", "good", n.FirstTry, n.Matched, true, "state:delivered"),
 		step("After retry", "delivered by a later attempt", "good", n.AfterRetry, n.Matched, true, ""),
-		step("Waiting", "not attempted yet", "idle", n.Waiting, n.Matched, true, webhook.Pending),
+		step("Waiting", "not attempted yet", "idle", n.Waiting, n.Matched, true, "state:pending"),
 		step("Retrying", "failed so far, retried automatically", "warn", n.Retrying, n.Matched, true, ""),
-		step("Exhausted", "given up after the last attempt", "bad", n.Exhausted, n.Matched, true, webhook.Exhausted),
-		step("Cancelled", "cancelled by somebody", "idle", n.Cancelled, n.Matched, true, webhook.Cancelled),
+		step("Exhausted", "given up after the last attempt", "bad", n.Exhausted, n.Matched, true, "state:exhausted settled:no"),
+		step("Cancelled", "cancelled by somebody", "idle", n.Cancelled, n.Matched, true, "state:cancelled settled:no"),
+	}
+	if n.Settled > 0 {
+		steps = slices.Insert(steps, 4, step("By replay", "delivered when it was sent again", "good", n.Settled, n.Matched, true, "settled:yes"))
 	}
 	if n.Filtered > 0 {
 		steps = append(steps[:1], append([]funnelStep{step("Filtered", "no endpoint takes the type", "idle", n.Filtered, n.Accepted, true, "")}, steps[1:]...)...)

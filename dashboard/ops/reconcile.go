@@ -31,7 +31,7 @@ type reconciledRow struct {
 // Shown is the state of a delivery as it reads.
 func (r reconciledRow) Shown(i int) shell.Pill {
 	d := r.Deliveries[i]
-	return shell.StateOf(d.Shown(d.Window))
+	return shell.Standing(d.Delivery, d.Window)
 }
 
 // whyWords say why there is no delivery to show.

@@ -204,7 +204,7 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 	}
 	return []shell.Figure{
 		count(q.T("Delivered"), func(h reports.HourCount) int64 { return h.Delivered }).With("", deliveries.Path("/portal", "state:delivered")),
-		count(q.T("Given up"), func(h reports.HourCount) int64 { return h.Exhausted }).With("", deliveries.Path("/portal", "state:exhausted")),
+		count(q.T("Given up"), func(h reports.HourCount) int64 { return h.Exhausted - h.Settled }).With("", deliveries.Path("/portal", "state:exhausted settled:no")),
 		shell.FigureOf(q.T("Attempts that succeed"), v.Hours, func(hours []reports.HourCount) string {
 			var good, all int64
 			for _, h := range hours {

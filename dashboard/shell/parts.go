@@ -45,6 +45,18 @@ func StateOf(s webhook.State) Pill {
 	return p
 }
 
+// Standing is the pill of how a delivery stands: its state, or that its event
+// was delivered all the same.
+func Standing(d webhook.Delivery, w webhook.Window) Pill {
+	switch {
+	case !d.Settled():
+		return StateOf(d.Shown(w))
+	case d.DeliveredBy < d.ID:
+		return Good(locale.Text("delivered before"))
+	}
+	return Good(locale.Text("delivered by replay"))
+}
+
 var states = map[webhook.State]Pill{
 	webhook.Pending:   Idle(locale.Text("pending")),
 	webhook.Queued:    Busy(locale.Text("queued")),
