@@ -9,10 +9,9 @@ RUN go mod download
 COPY . .
 ARG VERSION=dev TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ledgerhook ./cmd/ledgerhook
-# What an empty image lacks: a directory for temporary files, authorities to trust, time zones.
+# What an empty image lacks: a directory for temporary files, authorities to trust.
 RUN install -d -m 1777 /image/tmp \
  && install -D -m 0644 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
- && install -D -m 0644 "$(go env GOROOT)/lib/time/zoneinfo.zip" /image/usr/share/zoneinfo.zip \
  && install -d -m 0700 /data
 
 FROM scratch
@@ -25,8 +24,7 @@ COPY --from=build /image/ /
 COPY --from=build --chown=65532:65532 /data /data
 ENV LEDGERHOOK_DATA_DIR=/data \
     LEDGERHOOK_LISTEN=0.0.0.0:8080 \
-    LEDGERHOOK_INTERNAL_LISTEN=0.0.0.0:8081 \
-    ZONEINFO=/usr/share/zoneinfo.zip
+    LEDGERHOOK_INTERNAL_LISTEN=0.0.0.0:8081
 USER 65532:65532
 VOLUME /data
 # 8080 is for partners, 8081 for the company's own network alone.

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
@@ -110,6 +112,51 @@ func TestThemeAndLanguageAreKeptAndLeadBackHereOnly(t *testing.T) {
 	_, body = ask(t, stranger, "GET", s.portal.URL+"/portal/nothing", nil, "Cookie", "ledgerhook_theme=%22%3E; ledgerhook_lang=xx", "Accept-Language", "fr, zh-CN;q=0.8, vi;q=0.9")
 	if !strings.Contains(body, `<html lang="vi" data-theme="auto"`) {
 		t.Errorf("%s", body)
+	}
+}
+
+// Times are shown, and read, where the reader is: as they chose, else as their
+// browser says.
+func TestTimesAreThoseOfTheReader(t *testing.T) {
+	s := newStage(t)
+	c := s.SignIn(t, "", partners.RoleAdmin)
+	s.Bench.Partner(t, "acme")
+	p, err := s.Accounts.Partner(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cookies, want := range map[string]struct{ offset, zone string }{
+		"":                                  {"UTC", "UTC"},
+		"ledgerhook_here=Asia/Ho_Chi_Minh":  {"UTC+7", "Asia/Ho_Chi_Minh"},
+		"ledgerhook_here=Asia/Saigon":       {"UTC+7", "Asia/Saigon"}, // an old name that browsers tell
+		"ledgerhook_here=Asia/Kathmandu":    {"UTC+5:45", "Asia/Kathmandu"},
+		"ledgerhook_here=../../etc/passwd":  {"UTC", "UTC"},
+		"ledgerhook_here=Local":             {"UTC", "UTC"},
+		"ledgerhook_here=Mars/Olympus_Mons": {"UTC", "UTC"},
+		"ledgerhook_here=Asia/Ho_Chi_Minh; ledgerhook_zone=Etc/GMT+3": {"UTC−3", "Etc/GMT+3"},
+	} {
+		_, body := ask(t, c, "GET", s.ops.URL+"/ops/partners", nil, "Cookie", cookies)
+		zone, err := time.LoadLocation(want.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := p.CreatedAt.UTC().Format("2006-01-02T15:04:05.000Z") + `" data-ago>` + p.CreatedAt.In(zone).Format("2006-01-02 15:04:05") + "<"
+		if said := `<a href="/ops/account#zone">Times are in ` + want.offset + "</a>"; !strings.Contains(html.UnescapeString(body), said) || !strings.Contains(body, shown) {
+			t.Errorf("%q: the page lacks %s or %s", cookies, said, shown)
+		}
+	}
+	for typed, want := range map[string]string{"Asia/Tokyo": "ledgerhook_zone=Asia/Tokyo; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax", " UTC ": "ledgerhook_zone=UTC;", "": "ledgerhook_zone=; Path=/; Max-Age=0;"} {
+		resp, _ := ask(t, c, "POST", s.ops.URL+"/ops/preferences", url.Values{"zone": {typed}, "back": {"/ops/account"}})
+		if got := resp.Header.Get("Set-Cookie"); resp.StatusCode != 303 || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %d %s", typed, resp.StatusCode, got)
+		}
+	}
+	resp, body := ask(t, c, "POST", s.ops.URL+"/ops/preferences", url.Values{"zone": {"Mars"}, "back": {"/ops/account"}})
+	if resp.StatusCode != 400 || !strings.Contains(body, "<code>zone</code> must be a time zone such as Asia/Ho_Chi_Minh or UTC, or empty for the browser") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/audit?since=2026-01-31T14:00&until=then", nil); resp.StatusCode != 400 || !strings.Contains(body, "<code>until</code> must be a time like 2026-01-31T14:00, or one with an offset") {
+		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestFirstLogin(t *testing.T) {
 		b.press("Sign in")
 		b.sees("Audit log", "login.fail")
 		b.visit("/ops")
-		b.sees("as of")
+		b.sees("Updated")
 		b.follow(`a[href="/ops/account"]`)
 		b.sees("Administrator")
 	})

@@ -124,7 +124,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 	}
 	v := deliveriesView{Query: typed, Newest: Path(s.Base, typed), Attempts: s.Retry.Attempts(), ByHand: typed != ""}
 	v.Tabs, v.Filters = deliveryTabs(q, typed), deliveryFilters(q, typed)
-	search, err := parseQuery(typed, q.Now)
+	search, err := parseQuery(typed, q.Here(q.Now))
 	if err != nil {
 		v.Problem = QueryProblem(q, err)
 		return q.RenderStatus(w, r, http.StatusBadRequest, "deliveries", v)
@@ -233,7 +233,7 @@ func deliveryFilters(q *shell.Request, typed string) []shell.Field {
 // its first row.
 func (s Pages) deliveriesLive(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	typed := r.URL.Query().Get("q")
-	search, err := parseQuery(typed, q.Now)
+	search, err := parseQuery(typed, q.Here(q.Now))
 	if err != nil {
 		return webhook.Invalid("q", QueryProblem(q, err))
 	}

@@ -25,7 +25,7 @@ const (
 // whole one.
 func (s Pages) deliveriesExport(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	typed, _ := mergeQuery(r.URL.Query())
-	search, err := parseQuery(typed, q.Now)
+	search, err := parseQuery(typed, q.Here(q.Now))
 	if err != nil {
 		return webhook.Invalid("q", QueryProblem(q, err))
 	}

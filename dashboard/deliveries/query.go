@@ -75,8 +75,8 @@ const queryKeys = "partner, state, settled, type, class, code, attempts, duratio
 // parseQuery reads a search of deliveries as it is typed: terms like
 // state:exhausted with spaces between, all of which must hold; a word without
 // a key is a reference. Values of state, type, class and trigger may be
-// several with commas between. Times are UTC. Nothing typed is what needs
-// attention. The scope is left to the caller; QueryProblem tells what an error
+// several with commas between. Times without an offset are in now's zone. Nothing
+// typed is what needs attention. The scope is left to the caller; QueryProblem tells what an error
 // means.
 func parseQuery(typed string, now time.Time) (q reports.DeliveryQuery, err error) {
 	if len(typed) > maxQuery {
@@ -256,31 +256,32 @@ func checkSpan(since, until time.Time) error {
 	return nil
 }
 
-// ReadMoment reads a time of day that has been, a day, a time or how long ago.
+// ReadMoment reads a time of day that has been, a day, a time, with an offset or
+// in now's zone, or how long ago.
 func ReadMoment(into *time.Time, key, value string, now time.Time) error {
-	now = now.UTC()
 	if at, err := time.Parse("15:04", value); err == nil {
-		*into = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, time.UTC)
+		*into = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
 		if into.After(now) {
 			*into = into.AddDate(0, 0, -1)
 		}
+		*into = into.UTC()
 		return nil
 	}
-	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
-		if at, err := time.Parse(layout, value); err == nil && at.Year() >= 2000 && at.Year() < 3000 {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", time.RFC3339} {
+		if at, err := time.ParseInLocation(layout, value, now.Location()); err == nil && at.Year() >= 2000 && at.Year() < 3000 {
 			*into = at.UTC()
 			return nil
 		}
 	}
 	if days, found := strings.CutSuffix(value, "d"); found {
 		if n, err := strconv.ParseUint(days, 10, 12); err == nil && n > 0 && n <= 3650 {
-			*into = now.AddDate(0, 0, -int(n))
+			*into = now.AddDate(0, 0, -int(n)).UTC()
 			return nil
 		}
 	}
 	if ago, ok := spanOf(value); ok {
-		*into = now.Add(-ago)
+		*into = now.Add(-ago).UTC()
 		return nil
 	}
-	return wrongQuery(locale.Text("%s: must be a time in UTC like 14:00, 2026-01-31, 2026-01-31T14:00, or an age like 30m, 24h or 7d."), key)
+	return wrongQuery(locale.Text("%s: must be a time like 14:00, 2026-01-31 or 2026-01-31T14:00, which is in %s without an offset such as +07:00, or an age like 30m, 24h or 7d."), key, locale.Speller{Zone: now.Location()}.Offset(now))
 }

@@ -46,6 +46,23 @@ func TestASearchReadsAsItIsTyped(t *testing.T) {
 	}
 }
 
+// A time without an offset is meant as the clock of who types it shows it.
+func TestTimesAreReadInTheZoneOfWhoTypesThem(t *testing.T) {
+	here := queryNow.In(time.FixedZone("", 7*60*60)) // 22:30
+	for typed, want := range map[string]string{
+		"14:00": "2026-03-09T07:00:00Z", "23:00": "2026-03-08T16:00:00Z", "2026-03-09": "2026-03-08T17:00:00Z", "2026-03-09T14:00": "2026-03-09T07:00:00Z",
+		"2026-03-09T14:00:05": "2026-03-09T07:00:05Z", "2026-03-09T14:00+09:00": "2026-03-09T05:00:00Z", "2026-03-09T14:00:00Z": "2026-03-09T14:00:00Z", "2h": "2026-03-09T13:30:00Z", "2d": "2026-03-07T15:30:00Z",
+	} {
+		got, err := parseQuery("since:"+typed, here)
+		if err != nil || got.Since.Location() != time.UTC || got.Since.Format(time.RFC3339) != want {
+			t.Errorf("%s: %s, %v, want %s", typed, got.Since.Format(time.RFC3339), err, want)
+		}
+	}
+	if _, err := parseQuery("since:noon", here); err == nil || !strings.Contains(err.Error(), "which is in UTC+7 without an offset such as +07:00") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestASearchSaysWhatIsWrongWithIt(t *testing.T) {
 	for typed, says := range map[string]string{
 		"colour:red":                        "“colour” is not something to search by",
@@ -64,8 +81,8 @@ func TestASearchSaysWhatIsWrongWithIt(t *testing.T) {
 		"duration:3s":                       "a range like >2s",
 		"duration:>-3s":                     "a range like >2s",
 		"delay:<3s":                         "a least time",
-		"since:yesterday":                   "since: must be a time in UTC",
-		"until:25:00":                       "until: must be a time in UTC",
+		"since:yesterday":                   "since: must be a time like 14:00, 2026-01-31 or 2026-01-31T14:00, which is in UTC without an offset",
+		"until:25:00":                       "until: must be a time like 14:00",
 		"since:2026-03-02 until:2026-03-01": "since: must be before",
 		"a\x00b":                            "cannot be typed",
 		"\xff":                              "cannot be typed",

@@ -84,7 +84,7 @@ func (s Pages) draftMatches(ctx context.Context, q *shell.Request, d *draft) (f 
 	case len(d.IDs) > 0:
 		return delivery.Filter{IDs: d.IDs}, nil
 	}
-	search, err := parseQuery(d.Typed, d.At)
+	search, err := parseQuery(d.Typed, q.Here(d.At))
 	if err != nil {
 		return f, err
 	}

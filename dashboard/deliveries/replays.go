@@ -118,7 +118,7 @@ func filterWords(s locale.Speller, ops bool, f delivery.Filter) string {
 		at  time.Time
 	}{{"since", f.Since}, {"until", f.Until}} {
 		if !bound.at.IsZero() {
-			add(bound.key, bound.at.UTC().Format("2006-01-02T15:04:05"))
+			add(bound.key, s.Here(bound.at).Format("2006-01-02T15:04:05"))
 		}
 	}
 	return strings.Join(terms, "  ")

@@ -46,28 +46,45 @@ func (s Speller) formats() formats {
 	return english
 }
 
-// in is a time where the reader is.
-func (s Speller) in(t time.Time) time.Time {
+// Here is a time where the reader is.
+func (s Speller) Here(t time.Time) time.Time {
 	if s.Zone == nil {
 		return t.UTC()
 	}
 	return t.In(s.Zone)
 }
 
+// Offset spells how far the reader's clock is from UTC at a time: UTC, UTC+7,
+// UTC−3:30.
+func (s Speller) Offset(t time.Time) string {
+	_, seconds := s.Here(t).Zone()
+	if seconds == 0 {
+		return "UTC"
+	}
+	sign, minutes := "+", seconds/60
+	if minutes < 0 {
+		sign, minutes = "−", -minutes
+	}
+	if minutes%60 == 0 {
+		return fmt.Sprintf("UTC%s%d", sign, minutes/60)
+	}
+	return fmt.Sprintf("UTC%s%d:%02d", sign, minutes/60, minutes%60)
+}
+
 // Time spells a time to the second: 2026-11-30 09:05:12.
-func (s Speller) Time(t time.Time) string { return s.in(t).Format(s.formats().Day + " 15:04:05") }
+func (s Speller) Time(t time.Time) string { return s.Here(t).Format(s.formats().Day + " 15:04:05") }
 
 // Minute spells a time to the minute: 2026-11-30 09:05.
-func (s Speller) Minute(t time.Time) string { return s.in(t).Format(s.formats().Day + " 15:04") }
+func (s Speller) Minute(t time.Time) string { return s.Here(t).Format(s.formats().Day + " 15:04") }
 
 // Day spells the day of a time: 2026-11-30.
-func (s Speller) Day(t time.Time) string { return s.in(t).Format(s.formats().Day) }
+func (s Speller) Day(t time.Time) string { return s.Here(t).Format(s.formats().Day) }
 
 // Clock spells the time of day to the second: 09:05:12.
-func (s Speller) Clock(t time.Time) string { return s.in(t).Format("15:04:05") }
+func (s Speller) Clock(t time.Time) string { return s.Here(t).Format("15:04:05") }
 
 // HourAndMinute spells the time of day to the minute: 09:05.
-func (s Speller) HourAndMinute(t time.Time) string { return s.in(t).Format("15:04") }
+func (s Speller) HourAndMinute(t time.Time) string { return s.Here(t).Format("15:04") }
 
 // Number spells a number with thousands apart: 48,200 or 1,234.5. n is one of
 // Go's or prints like one, every digit of which is kept.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,24 @@ func TestASharePerCentIsNeverRoundedUpToAll(t *testing.T) {
 	}{{0, 3, "0 %"}, {1, 3, "33.3 %"}, {99_999, 100_000, "99.9 %"}, {5, 5, "100 %"}, {0, 0, "–"}} {
 		if got := inEnglish.Percent(tt.part, tt.all); got != tt.want {
 			t.Errorf("%d of %d: %q, want %q", tt.part, tt.all, got, tt.want)
+		}
+	}
+}
+
+func TestAClockSaysHowFarFromUTCItIs(t *testing.T) {
+	at := time.Date(2026, 11, 30, 20, 5, 12, 0, time.UTC)
+	for name, want := range map[string]string{"UTC": "UTC 20:05:12", "Asia/Ho_Chi_Minh": "UTC+7 03:05:12", "America/St_Johns": "UTC−3:30 16:35:12", "Europe/London": "UTC 20:05:12"} {
+		s := Speller{Zone: Zone(name)}
+		if got := s.Offset(at) + " " + s.Clock(at); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := (Speller{Zone: Zone("Asia/Ho_Chi_Minh"), Locale: Vietnamese}).Time(at); got != "01/12/2026 03:05:12" {
+		t.Errorf("in Vietnam it is %q", got)
+	}
+	for _, name := range []string{"", "Local", "Nowhere", "../etc/passwd", "/etc/localtime", "zone.tab", strings.Repeat("A", 1000)} {
+		if zone := Zone(name); zone != nil {
+			t.Errorf("%q is %v", name, zone)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	auditPageSize = 50
-	auditTime     = "2006-01-02T15:04" // of an input of type datetime-local; UTC
+	auditTime     = "2006-01-02T15:04" // of an input of type datetime-local; where the reader is
 )
 
 // auditView is the audit log: who did what, and whether nobody changed it since.
@@ -32,7 +32,7 @@ type auditView struct {
 // auditFilter is what the form of the page holds, as it was typed.
 type auditFilter struct{ Actor, Action, Target, Partner, Since, Until string }
 
-func readAuditFilter(query url.Values) (auditFilter, partners.AuditFilter, error) {
+func readAuditFilter(q *shell.Request, query url.Values) (auditFilter, partners.AuditFilter, error) {
 	typed := auditFilter{query.Get("actor"), query.Get("action"), query.Get("target"), query.Get("partner"), query.Get("since"), query.Get("until")}
 	f := partners.AuditFilter{
 		Actor: typed.Actor, Action: typed.Action, Target: typed.Target, PartnerCode: typed.Partner, Cursor: query.Get("after"), Limit: auditPageSize,
@@ -44,16 +44,27 @@ func readAuditFilter(query url.Values) (auditFilter, partners.AuditFilter, error
 		if each.text == "" {
 			continue
 		}
-		at, err := time.Parse(auditTime, each.text)
+		at, err := time.ParseInLocation(auditTime, each.text, q.Here(q.Now).Location())
 		if err != nil {
-			return typed, f, webhook.Invalid(each.name, "must be a time like 2026-01-31T14:00")
+			at, err = time.Parse(time.RFC3339, each.text)
 		}
-		*each.into = at
+		if err != nil {
+			return typed, f, webhook.Invalid(each.name, "must be a time like 2026-01-31T14:00, or one with an offset like 2026-01-31T14:00:00+07:00")
+		}
+		*each.into = at.UTC()
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && f.Since.After(f.Until) {
 		return typed, f, webhook.Invalid("since", "must not lie after until")
 	}
 	return typed, f, deliveries.CheckAfter(f.Cursor)
+}
+
+// instant is a time in UTC; empty: none.
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
 }
 
 // query is the filter as part of an address.
@@ -68,7 +79,7 @@ func (f auditFilter) query(after string) string {
 }
 
 func (s pages) auditPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	typed, f, err := readAuditFilter(r.URL.Query())
+	typed, f, err := readAuditFilter(q, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -85,7 +96,7 @@ func (s pages) auditPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 
 // auditExport writes all entries of the filter as CSV, newest first.
 func (s pages) auditExport(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	typed, f, err := readAuditFilter(r.URL.Query())
+	typed, f, err := readAuditFilter(q, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -95,7 +106,9 @@ func (s pages) auditExport(w http.ResponseWriter, r *http.Request, q *shell.Requ
 		return err
 	}
 	by := q.Audit("audit.export")
-	by.Detail = typed.query("")
+	recorded := typed // the times as they are everywhere
+	recorded.Since, recorded.Until = instant(f.Since), instant(f.Until)
+	by.Detail = recorded.query("")
 	if err := s.Record(r.Context(), by); err != nil {
 		return err
 	}

@@ -49,9 +49,9 @@ func (s pages) eventsPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	v := eventsView{Fields: []shell.Field{
 		{Name: "partner", Label: "Partner", Value: typed.Get("partner")}, {Name: "ref", Label: "Reference", Value: typed.Get("ref")},
 		chosen(typed, "result", "Result", []string{"accepted", "duplicate", "refused"}), chosen(typed, "type", "Type", shell.Plain(webhook.Types)),
-		{Name: "since", Label: "Since (UTC)", Value: typed.Get("since"), Hint: deliveries.MomentHint}, {Name: "until", Label: "Until (UTC)", Value: typed.Get("until")},
+		{Name: "since", Label: "Since", Value: typed.Get("since"), Hint: deliveries.MomentHint}, {Name: "until", Label: "Until", Value: typed.Get("until")},
 	}}
-	if err := deliveries.ReadSpan(&search.Since, &search.Until, typed, q.Now); err != nil {
+	if err := deliveries.ReadSpan(&search.Since, &search.Until, typed, q.Here(q.Now)); err != nil {
 		v.Problem = deliveries.QueryProblem(q, err)
 		return q.RenderStatus(w, r, http.StatusBadRequest, "events", v)
 	}

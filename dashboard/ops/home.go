@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/deliveries"
+	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
@@ -56,7 +57,7 @@ const (
 func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
-	e := evidence{Now: q.Now, RateAge: s.RateAge}
+	e := evidence{Now: q.Here(q.Now), RateAge: s.RateAge}
 	if s.FailedQuotes != nil {
 		e.Quotes.Count, e.Quotes.Key, e.Quotes.At = s.FailedQuotes()
 	}
@@ -82,7 +83,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	)
 	v.Verdict, v.Failing, v.Workers, v.Conflicts = judge(e), e.Partners, e.Workers, e.Conflicts
 	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
-	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
+	v.Chart = outcomeChart(q.Speller, "Attempts by outcome, last 24 hours", v.Hours.Value)
 	return q.Render(w, r, "overview", v)
 }
 
@@ -138,7 +139,7 @@ func deliveryStage(e evidence, hours shell.Fact[[]reports.HourCount]) stageView 
 	}
 	return stageView{"Delivery", "send", []shell.Figure{
 		shell.FigureOf("Delivered", hours, func(h []reports.HourCount) string { return english.Number(delivered(h)) }).
-			With("since "+e.Now.Add(-time.Hour).UTC().Format("15:00"), "/ops/deliveries?state=delivered"),
+			With("since "+e.Now.Add(-time.Hour).Truncate(time.Hour).Format("15:04"), "/ops/deliveries?state=delivered"),
 		shell.FigureOf("Attempts that succeed", e.Situation, share).With(besides(e, s), "").Tinted("warn", s.WaitingFailing > 0),
 		shell.FigureOf("Waiting, again", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingAgain) }).With("retries and replays", ""),
 		shell.FigureOf("Held", e.Situation, func(s reports.Situation) string { return english.Number(s.Held) }).
@@ -170,13 +171,13 @@ func besides(e evidence, s reports.Situation) string {
 	return note
 }
 
-// outcomeChart draws attempts by the hour.
-func outcomeChart(title string, hours []reports.HourCount) chart.Chart {
+// outcomeChart draws attempts by the hour, for a reader.
+func outcomeChart(reader locale.Speller, title string, hours []reports.HourCount) chart.Chart {
 	var bars []chart.HourBar
 	for _, h := range hours {
 		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
 	}
-	return chart.StackedBars(english, title, "Hour, UTC", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
+	return chart.StackedBars(reader, title, "Hour", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
 }
 
 // Breaker says in a word how a failing partner's breakers are.

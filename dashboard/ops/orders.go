@@ -66,7 +66,7 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		}
 	}
 	if since := strings.TrimSpace(query.Get("since")); since != "" {
-		if err := deliveries.ReadMoment(&f.Since, "since", since, q.Now); err != nil {
+		if err := deliveries.ReadMoment(&f.Since, "since", since, q.Here(q.Now)); err != nil {
 			v.Problem = deliveries.QueryProblem(q, err)
 			return q.RenderStatus(w, r, http.StatusBadRequest, "orders", v)
 		}
@@ -87,6 +87,6 @@ func orderFilters(query url.Values) []shell.Field {
 	return []shell.Field{
 		{Name: "partner", Label: "Partner", Value: query.Get("partner")}, status,
 		{Name: "ref", Label: "Id or externalOrderId", Value: query.Get("ref"), Mono: true},
-		{Name: "since", Label: "Since (UTC)", Value: query.Get("since"), Hint: deliveries.MomentHint},
+		{Name: "since", Label: "Since", Value: query.Get("since"), Hint: deliveries.MomentHint},
 	}
 }

@@ -89,7 +89,7 @@ func (s pages) partnerPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	}
 	v.Steps = funnelSteps(code, v.Funnel)
 	v.Figures = latencyFigures(v.Funnel)
-	v.Chart = outcomeChart("Attempts by outcome, last 24 hours", v.Hours.Value)
+	v.Chart = outcomeChart(q.Speller, "Attempts by outcome, last 24 hours", v.Hours.Value)
 	return q.Render(w, r, "partner", v)
 }
 

@@ -231,6 +231,6 @@ func outcomes(q *shell.Request, hours []reports.HourCount) chart.Chart {
 	for _, h := range hours {
 		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
 	}
-	return chart.StackedBars(q.Speller, q.T("Attempts by outcome, last 24 hours"), q.T("Hour, UTC"),
+	return chart.StackedBars(q.Speller, q.T("Attempts by outcome, last 24 hours"), q.T("Hour"),
 		[]chart.Series{{Name: q.T("delivered"), Tone: "good"}, {Name: q.T("failed"), Tone: "bad"}, {Name: q.T("outcome unknown"), Tone: "idle"}}, bars)
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"html/template"
+	"strings"
 	"time"
 
 	"ledgerhook/dashboard/locale"
@@ -9,10 +10,18 @@ import (
 	"ledgerhook/webhook"
 )
 
+// around are the parts of a text before and after its one verb, for what is
+// no text itself.
+func around(text string) [2]string {
+	before, after, _ := strings.Cut(text, "%s")
+	return [2]string{before, after}
+}
+
 // functions are what templates can call, for a reader.
 func functions(s *locale.Speller) template.FuncMap {
 	return template.FuncMap{
-		"t":         s.T,
+		"t":         func(text string, args ...any) string { return s.T(text, args...) },
+		"around":    around,
 		"icon":      icon,
 		"rfc":       func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
 		"when":      func(t time.Time) string { return s.Time(t) },

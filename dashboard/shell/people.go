@@ -248,7 +248,7 @@ func (s *Surface) mailLink(ctx context.Context, q *Request, i partners.Invite, l
 	if i.PersonID != "" {
 		subject, text = q.T("Your new password for Ledgerhook"), q.T("You can choose a new password for Ledgerhook.")
 	}
-	text += "\n\n" + link + "\n\n" + q.T("The link works once, until %s.", q.Minute(i.ExpiresAt)+" UTC") + "\n"
+	text += "\n\n" + link + "\n\n" + q.T("The link works once, until %s.", q.Minute(i.ExpiresAt)+" "+q.Offset(i.ExpiresAt)) + "\n"
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := s.SendMail(ctx, i.Email, subject, text); err != nil {

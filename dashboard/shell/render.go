@@ -3,7 +3,6 @@ package shell
 import (
 	"bytes"
 	"fmt"
-	"html/template"
 	"net/http"
 
 	"ledgerhook/web"
@@ -31,12 +30,12 @@ func (f frame) HasAccount() bool { return f.Surface.Has("GET " + f.Base() + "/ac
 
 // execute renders strangers' pages one after the other: any number may come at
 // once, and what others wait for goes on between two of them.
-func (f frame) execute(t *template.Template, to *bytes.Buffer) error {
+func (f frame) execute(p *printer, to *bytes.Buffer) error {
 	if !f.SignedIn() {
 		f.Surface.rendering <- struct{}{}
 		defer func() { <-f.Surface.rendering }()
 	}
-	return t.ExecuteTemplate(to, "layout", f)
+	return p.print(to, f.Speller, "layout", f)
 }
 
 // Render answers with the template of a page, status 200.
@@ -47,13 +46,13 @@ func (q *Request) Render(w http.ResponseWriter, r *http.Request, name string, vi
 // RenderStatus answers with the template of a page. An error means that
 // nothing was written.
 func (q *Request) RenderStatus(w http.ResponseWriter, r *http.Request, status int, name string, view any) error {
-	t, err := q.Surface.template(name, q.Locale)
+	p, err := q.Surface.page(name, q.Locale)
 	if err != nil {
 		return err
 	}
 	var body bytes.Buffer
 	f := frame{Request: q, View: view, RequestID: web.RequestID(r.Context()), Nav: q.navigation(r.URL.Path)}
-	if err := f.execute(t, &body); err != nil {
+	if err := f.execute(p, &body); err != nil {
 		return fmt.Errorf("render the page %s: %w", name, err)
 	}
 	q.note(r.Context())

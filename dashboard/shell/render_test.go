@@ -11,12 +11,12 @@ import (
 // component draws one part of a page.
 func component(t *testing.T, name string, view any) string {
 	t.Helper()
-	page, err := ownTemplates.template("error", locale.English)
+	page, err := ownTemplates.page("error", locale.English)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := page.ExecuteTemplate(&b, name, view); err != nil {
+	if err := page.print(&b, locale.Speller{}, name, view); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

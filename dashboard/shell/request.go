@@ -18,13 +18,14 @@ import (
 // only the error page can meet one that nobody was identified for.
 type Request struct {
 	locale.Speller
-	Surface *Surface
-	Session partners.Session // zero: not signed in
-	User    partners.Person
-	Theme   string // auto, light or dark
-	Path    string // of a page, with its query, to come back to
-	Now     time.Time
-	Once    bool // the page shows what no other will: nothing on it may lead away by mistake
+	Surface    *Surface
+	Session    partners.Session // zero: not signed in
+	User       partners.Person
+	Theme      string // auto, light or dark
+	ChosenZone string // the name of a time zone; empty: the browser's
+	Path       string // of a page, with its query, to come back to
+	Now        time.Time
+	Once       bool // the page shows what no other will: nothing on it may lead away by mistake
 	// sessionKey is what the browser says of its session, as it is remembered;
 	// empty: nothing.
 	sessionKey  string
@@ -46,12 +47,17 @@ func requestOf(ctx context.Context) *Request {
 const (
 	themeCookie  = "ledgerhook_theme"
 	localeCookie = "ledgerhook_lang"
+	zoneCookie   = "ledgerhook_zone" // that somebody chose
+	hereCookie   = "ledgerhook_here" // the browser's, which app.js tells
 )
 
 var themes = []string{"auto", "light", "dark"}
 
 func (s *Surface) newRequest(r *http.Request) *Request {
-	q := &Request{Surface: s, Speller: locale.Speller{Locale: locale.English}, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.Base, Now: time.Now()}
+	q := &Request{Surface: s, Speller: locale.Speller{Locale: locale.English, Zone: locale.Zone(cookie(r, hereCookie))}, Theme: oneOf(themes, cookie(r, themeCookie)), Path: s.Base, Now: time.Now()}
+	if chosen := locale.Zone(cookie(r, zoneCookie)); chosen != nil {
+		q.Zone, q.ChosenZone = chosen, chosen.String()
+	}
 	if Reads(r) {
 		q.Path = r.URL.RequestURI()
 	}
@@ -154,6 +160,9 @@ func (q *Request) SignedIn() bool { return q.User.ID != "" }
 // Locales are what the language form offers.
 func (q *Request) Locales() []string { return locale.All() }
 
+// ZoneName is the name of the time zone that the page shows times in.
+func (q *Request) ZoneName() string { return q.Here(q.Now).Location().String() }
+
 // Ops reports whether the page is one of the operators'.
 func (q *Request) Ops() bool { return q.Surface.Name == Ops }
 
@@ -245,13 +254,24 @@ func (s *Surface) localTarget(path string) string {
 	return u.RequestURI()
 }
 
-// savePreferences keeps theme and language in cookies and leads back.
-func (s *Surface) savePreferences(w http.ResponseWriter, r *http.Request, _ *Request) error {
+// savePreferences keeps theme, language and time zone in cookies and leads back.
+func (s *Surface) savePreferences(w http.ResponseWriter, r *http.Request, q *Request) error {
 	const year = 365 * 24 * time.Hour
 	for field, allowed := range map[string][]string{"theme": themes, "lang": locale.All()} {
 		if value := r.PostForm.Get(field); value != "" {
 			name := map[string]string{"theme": themeCookie, "lang": localeCookie}[field]
 			s.setCookie(w, r, name, oneOf(allowed, value), "/", year)
+		}
+	}
+	if r.PostForm.Has("zone") {
+		zone := strings.TrimSpace(r.PostForm.Get("zone"))
+		switch {
+		case zone == "": // the browser's
+			s.setCookie(w, r, zoneCookie, "", "/", -time.Second)
+		case locale.Zone(zone) == nil:
+			return webhook.Invalid("zone", q.T("must be a time zone such as Asia/Ho_Chi_Minh or UTC, or empty for the browser's own"))
+		default:
+			s.setCookie(w, r, zoneCookie, zone, "/", year)
 		}
 	}
 	http.Redirect(w, r, s.localTarget(r.PostForm.Get("back")), http.StatusSeeOther)

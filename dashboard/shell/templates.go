@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -32,8 +34,42 @@ type Templates struct {
 	pages     func() (map[string]pageTemplate, error) // by name
 }
 
-// pageTemplate is the template of a page by language.
-type pageTemplate map[string]func() (*template.Template, error)
+// pageTemplate is a page by language.
+type pageTemplate map[string]*printer
+
+// printer prints a page in a language. What a template calls belongs to it and
+// not to one of its executions, so each copy of it serves one reader at a time;
+// as many are made as are needed at once.
+type printer struct {
+	page   func() (*template.Template, error) // never executed: it is copied
+	copies sync.Pool                          // of *printed
+	set    *Templates
+}
+
+// printed is a copy of a page with the reader that it is printed for.
+type printed struct {
+	*template.Template
+	reader *locale.Speller
+}
+
+// print writes the template name of the page for a reader, of data.
+func (p *printer) print(to io.Writer, reader locale.Speller, name string, data any) error {
+	c, _ := p.copies.Get().(*printed)
+	if c == nil {
+		page, err := p.page()
+		if err != nil {
+			return err
+		}
+		c = &printed{reader: &locale.Speller{}}
+		if c.Template, err = page.Clone(); err != nil {
+			return err
+		}
+		c.Funcs(p.set.allFunctions(c.reader))
+	}
+	defer p.copies.Put(c)
+	*c.reader = reader
+	return c.ExecuteTemplate(to, name, data)
+}
 
 // NewTemplates are those in the folder templates of files, each named like its
 // file. What parts.html defines there belongs to all of them. functions are
@@ -64,13 +100,13 @@ func (t *Templates) find() (map[string]pageTemplate, error) {
 			if pages[name] == nil {
 				pages[name] = pageTemplate{}
 			}
-			pages[name][language] = sync.OnceValues(func() (*template.Template, error) {
+			pages[name][language] = &printer{set: t, page: sync.OnceValues(func() (*template.Template, error) {
 				base, err := base()
 				if err != nil {
 					return nil, err
 				}
 				return template.Must(base.Clone()).ParseFS(own, file)
-			})
+			})}
 		}
 	}
 	return pages, nil
@@ -78,11 +114,7 @@ func (t *Templates) find() (map[string]pageTemplate, error) {
 
 // base is what every page of a language begins with.
 func (t *Templates) base(own fs.FS, files []string, language string) (*template.Template, error) {
-	reader := &locale.Speller{Locale: language}
-	base := template.New("").Funcs(functions(reader))
-	if t.functions != nil {
-		base.Funcs(t.functions(reader))
-	}
+	base := template.New("").Funcs(t.allFunctions(&locale.Speller{Locale: language}))
 	shell, err := fs.Sub(templateFiles, "templates")
 	if err != nil {
 		return nil, err
@@ -93,17 +125,25 @@ func (t *Templates) base(own fs.FS, files []string, language string) (*template.
 	return base.ParseFS(own, "parts.html")
 }
 
-// template is that of a page in a language; nil if there is none of the name.
-func (t *Templates) template(name, language string) (*template.Template, error) {
+// allFunctions are what the pages call, for a reader.
+func (t *Templates) allFunctions(reader *locale.Speller) template.FuncMap {
+	all := functions(reader)
+	if t.functions != nil {
+		maps.Copy(all, t.functions(reader))
+	}
+	return all
+}
+
+// page is one in a language; nil if there is none of the name.
+func (t *Templates) page(name, language string) (*printer, error) {
 	pages, err := t.pages()
 	if err != nil || pages[name][language] == nil {
 		return nil, err
 	}
-	made, err := pages[name][language]()
-	if err != nil {
+	if _, err := pages[name][language].page(); err != nil {
 		return nil, fmt.Errorf("parse the page %s: %w", name, err)
 	}
-	return made, nil
+	return pages[name][language], nil
 }
 
 // CheckTemplates puts every page together in every language, which else happens
@@ -120,18 +160,18 @@ func (t *Templates) check() error {
 	pages, err := t.pages()
 	for name := range pages {
 		for _, language := range locale.All() {
-			_, wrong := t.template(name, language)
+			_, wrong := t.page(name, language)
 			err = errors.Join(err, wrong)
 		}
 	}
 	return err
 }
 
-// template is that of a page of the surface in a language.
-func (s *Surface) template(name, language string) (*template.Template, error) {
+// page is one of the surface in a language.
+func (s *Surface) page(name, language string) (*printer, error) {
 	for _, set := range append(s.templates, ownTemplates) {
-		if t, err := set.template(name, language); t != nil || err != nil {
-			return t, err
+		if p, err := set.page(name, language); p != nil || err != nil {
+			return p, err
 		}
 	}
 	return nil, fmt.Errorf("there is no template %s", name)

@@ -6,7 +6,12 @@
   const all = (selector, from = document) => from.querySelectorAll(selector);
   const say = text => { said.textContent = ""; requestAnimationFrame(() => { said.textContent = text; }); };
 
-  // Relative times, with the exact one as the title.
+  // The browser's time zone: pages show times in it unless another was chosen.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone) document.cookie = `ledgerhook_here=${zone}; path=/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+  document.getElementById("zones")?.append(...Intl.supportedValuesOf("timeZone").map(name => new Option(name)));
+
+  // Relative times, each with the exact one beside it.
   const phrases = said.dataset.ago.split("|");
   const ago = at => {
     const s = Math.round((Date.now() - at) / 1000), n = Math.abs(s);
@@ -15,9 +20,14 @@
     return phrases[s < 0 ? unit + 4 : unit].replace("%d", Math.round(n / size));
   };
   const times = from => all("time[data-ago]", from).forEach(t => {
-    if (!t.title) t.title = t.textContent + " UTC";
+    if (!t.children.length) {
+      const exact = document.createElement("small");
+      t.title = t.textContent;
+      exact.textContent = " " + t.title;
+      t.replaceChildren("", exact);
+    }
     const text = ago(Date.parse(t.dateTime));
-    if (t.textContent !== text) t.textContent = text; // what is selected stays so
+    if (t.firstChild.data !== text) t.firstChild.data = text; // what is selected stays so
   });
 
   // Copying: every button appears only where it works.
