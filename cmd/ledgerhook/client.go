@@ -31,6 +31,9 @@ type client struct {
 
 // client returns a client for the server that the environment names.
 func (c *cli) client() (*client, error) {
+	if c.api != nil {
+		return c.api, nil
+	}
 	cfg, err := config.Load("", []string{"LEDGERHOOK_URL=" + c.env("LEDGERHOOK_URL")}) // the others are the server's
 	if err != nil {
 		return nil, settingsError(err)
@@ -38,8 +41,11 @@ func (c *cli) client() (*client, error) {
 	// The API never redirects: whatever does is not it, and must not get the token.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	api := &client{base: cfg.URL.String(), http: &http.Client{Timeout: 30 * time.Second, CheckRedirect: stay}}
-	api.token, api.tokenSource, err = c.token()
-	return api, err
+	if api.token, api.tokenSource, err = c.token(); err != nil {
+		return nil, err
+	}
+	c.api = api
+	return api, nil
 }
 
 // token finds the bearer of the internal API: given, in a file that is named,
@@ -66,6 +72,24 @@ func (c *cli) token() (token, source string, err error) {
 			"no token: set LEDGERHOOK_TOKEN, or LEDGERHOOK_DATA_DIR to the directory of the server's data (there is no %s)", file)}
 	}
 	return "", "", &exitError{exitNotAllowed, fmt.Errorf("read the token: %w", err)}
+}
+
+// call calls the server that the environment names.
+func (c *cli) call(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
+	api, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	return api.call(ctx, method, path, body)
+}
+
+// tell is a call whose answer holds nothing to print; it says that it is done.
+func (c *cli) tell(ctx context.Context, method, path string, body any, format string, args ...any) error {
+	if _, err := c.call(ctx, method, path, body); err != nil {
+		return err
+	}
+	c.say(format, args...)
+	return nil
 }
 
 // call sends body as JSON, if there is one, and returns the JSON of a 2xx
@@ -106,26 +130,16 @@ func (a *client) call(ctx context.Context, method, path string, body any) (json.
 }
 
 // fetch calls with method and decodes the answer; it returns the JSON too.
-func fetch[T any](ctx context.Context, a *client, method, path string, body any) (T, json.RawMessage, error) {
+func fetch[T any](ctx context.Context, c *cli, method, path string, body any) (T, json.RawMessage, error) {
 	var out T
-	raw, err := a.call(ctx, method, path, body)
+	raw, err := c.call(ctx, method, path, body)
 	if err != nil {
 		return out, nil, err
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, nil, fmt.Errorf("understand the answer of %s: %w", a.base, err)
+		return out, nil, fmt.Errorf("understand the answer of %s: %w", c.api.base, err)
 	}
 	return out, raw, nil
-}
-
-// ask is fetch from the server that the environment names.
-func ask[T any](ctx context.Context, c *cli, method, path string, body any) (T, json.RawMessage, error) {
-	api, err := c.client()
-	if err != nil {
-		var none T
-		return none, nil, err
-	}
-	return fetch[T](ctx, api, method, path, body)
 }
 
 func (a *client) unreachable(err error) error {
@@ -138,8 +152,7 @@ func (a *client) unreachable(err error) error {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &exitError{exitTimedOut, fmt.Errorf("%s did not answer in time", a.base)}
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the method and URL, which say nothing to the caller
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {

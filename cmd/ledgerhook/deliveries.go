@@ -137,7 +137,7 @@ func (c *cli) deliveriesList() *cobra.Command {
 				})
 		},
 	}
-	f.register(cmd)
+	f.register(c, cmd)
 	cmd.Flags().StringVar(&partner, "partner", "", "only this partner's")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this state")
 	cmd.Flags().StringVar(&kind, "type", "", "only this webhookType")
@@ -168,39 +168,38 @@ func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) deliveriesRetry() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "retry ID…", Short: "Retry deliveries: waiting ones now, finished ones as new deliveries",
 		Long: `Try deliveries again: one that waits is due now, of one that has ended a new
 delivery is made. Prints for each the id of the delivery that goes out.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.each(cmd.Context(), args, func(ctx context.Context, api *client, id string) (string, error) {
-				due, raw, err := fetch[deliveryItem](ctx, api, http.MethodPost, deliveryPath(id)+"/retry", nil)
+			return c.each(cmd.Context(), args, func(ctx context.Context, id string) (string, error) {
+				due, raw, err := fetch[deliveryItem](ctx, c, http.MethodPost, deliveryPath(id)+"/retry", nil)
 				if err != nil {
 					return "", err
 				}
-				if asJSON {
+				if c.json {
 					err = c.raw(raw)
 				} else {
 					_, err = fmt.Fprintln(c.out, plain(due.ID))
 				}
-				return due.retried(ctx, api, id), err
+				return due.retried(ctx, c, id), err
 			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 // retried says what a retry of id came to: when and as which delivery it goes
 // out, and what still keeps it from that.
-func (d deliveryItem) retried(ctx context.Context, api *client, id string) string {
+func (d deliveryItem) retried(ctx context.Context, c *cli, id string) string {
 	says, waits := "is due now", ", but waits for "
 	if d.ID != id {
 		says, waits = "goes out again as "+plain(d.ID), ", which waits for "
 	}
-	now, _, err := fetch[deliveryItem](ctx, api, http.MethodGet, deliveryPath(d.ID), nil)
+	now, _, err := fetch[deliveryItem](ctx, c, http.MethodGet, deliveryPath(d.ID), nil)
 	if err != nil || now.State == string(webhook.Queued) {
 		return says // it is done; what it waits for can be asked again
 	}
@@ -211,8 +210,8 @@ func (c *cli) deliveriesCancel() *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel ID…", Short: "Cancel waiting deliveries", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.each(cmd.Context(), args, func(ctx context.Context, api *client, id string) (string, error) {
-				_, err := api.call(ctx, http.MethodPost, deliveryPath(id)+"/cancel", nil)
+			return c.each(cmd.Context(), args, func(ctx context.Context, id string) (string, error) {
+				_, err := c.call(ctx, http.MethodPost, deliveryPath(id)+"/cancel", nil)
 				return "is cancelled", err
 			})
 		},
@@ -221,14 +220,10 @@ func (c *cli) deliveriesCancel() *cobra.Command {
 
 // each does one thing to every id and goes on when one is refused. Its error is
 // the refusal itself if there was but one id.
-func (c *cli) each(ctx context.Context, ids []string, do func(context.Context, *client, string) (string, error)) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *cli) each(ctx context.Context, ids []string, do func(context.Context, string) (string, error)) error {
 	failed := 0
 	for _, id := range ids {
-		done, err := do(ctx, api, id)
+		done, err := do(ctx, id)
 		var refused *apiError
 		switch {
 		case err == nil:
@@ -250,31 +245,26 @@ func (c *cli) each(ctx context.Context, ids []string, do func(context.Context, *
 }
 
 func (c *cli) deliveriesShow() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a delivery and every attempt at it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
+			d, raw, err := fetch[deliveryItem](cmd.Context(), c, http.MethodGet, deliveryPath(args[0]), nil)
 			if err != nil {
 				return err
 			}
-			d, raw, err := fetch[deliveryItem](cmd.Context(), api, http.MethodGet, deliveryPath(args[0]), nil)
-			if err != nil {
-				return err
-			}
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			var e endpointItem // without it, when it is removed, the delivery tells all
 			if d.EndpointID != "" && !webhook.State(d.State).Final() {
-				if e, _, err = fetch[endpointItem](cmd.Context(), api, http.MethodGet, endpointPath(d.EndpointID), nil); err != nil && !isNotFound(err) {
+				if e, _, err = fetch[endpointItem](cmd.Context(), c, http.MethodGet, endpointPath(d.EndpointID), nil); err != nil && !isNotFound(err) {
 					return err
 				}
 			}
 			return c.showDelivery(d, e)
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 

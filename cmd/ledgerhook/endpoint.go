@@ -97,7 +97,6 @@ func (c *cli) endpoint() *cobra.Command {
 }
 
 func (c *cli) endpointAdd() *cobra.Command {
-	var asJSON bool
 	var target, description string
 	var types, headers []string
 	var inFlight, rate, timeout int
@@ -106,10 +105,6 @@ func (c *cli) endpointAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add CODE --url URL", Short: "Add an endpoint to a partner", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
 			named, err := readHeaders(headers)
 			if err != nil {
 				return err
@@ -125,32 +120,29 @@ func (c *cli) endpointAdd() *cobra.Command {
 				Timeout     int               `json:"timeoutSeconds,omitempty"`
 				Headers     map[string]string `json:"headers,omitempty"`
 			}{target, types, description, inFlight, rate, ordered, ackMode, timeout, named}
-			e, raw, err := fetch[endpointItem](cmd.Context(), api, http.MethodPost, partnerPath(args[0])+"/endpoints", body)
+			e, raw, err := fetch[endpointItem](cmd.Context(), c, http.MethodPost, partnerPath(args[0])+"/endpoints", body)
 			if err != nil {
 				return err
 			}
 			c.say("endpoint added; try it: ledgerhook endpoint test %s", e.ID)
-			if asJSON {
-				return c.raw(raw)
-			}
-			t := c.table()
-			t.fact("endpoint", e.ID)
-			t.fact("url", e.URL)
-			t.fact("types", typesText(e.Types))
-			if e.RateLimit > 0 {
-				t.fact("rate limit", fmt.Sprintf("%d a second", e.RateLimit))
-			}
-			if e.Ordered {
-				t.fact("order", "by subject")
-			}
-			if e.AckMode == "body" {
-				t.fact("success", "by the answer's body")
-			}
-			if e.Timeout > 0 {
-				t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
-			}
-			t.fact("headers", strings.Join(e.Headers, ", "))
-			return t.flush()
+			return c.answer(raw, func(t *table) {
+				t.fact("endpoint", e.ID)
+				t.fact("url", e.URL)
+				t.fact("types", typesText(e.Types))
+				if e.RateLimit > 0 {
+					t.fact("rate limit", fmt.Sprintf("%d a second", e.RateLimit))
+				}
+				if e.Ordered {
+					t.fact("order", "by subject")
+				}
+				if e.AckMode == "body" {
+					t.fact("success", "by the answer's body")
+				}
+				if e.Timeout > 0 {
+					t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
+				}
+				t.fact("headers", strings.Join(e.Headers, ", "))
+			})
 		},
 	}
 	cmd.Flags().StringVar(&target, "url", "", "where to POST, https")
@@ -162,7 +154,7 @@ func (c *cli) endpointAdd() *cobra.Command {
 	cmd.Flags().BoolVar(&ordered, "ordered", false, "keep the order of a card's, account's or order's notifications")
 	cmd.Flags().StringVar(&ackMode, "ack-mode", "", `what a success is: "status" any 2xx, "body" a JSON answer without success: false`)
 	cmd.Flags().StringArrayVar(&headers, "header", nil, `"Name: value" to send with every notification; may be repeated`)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("ack-mode", cobra.FixedCompletions([]string{"status", "body"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagRequired("url")
 	_ = cmd.RegisterFlagCompletionFunc("types", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
@@ -204,7 +196,7 @@ func (c *cli) endpointSwitch(verb, short string, done func(endpointItem) string)
 	return &cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, _, err := ask[endpointItem](cmd.Context(), c, http.MethodPost, endpointPath(args[0])+"/"+verb, nil)
+			e, _, err := fetch[endpointItem](cmd.Context(), c, http.MethodPost, endpointPath(args[0])+"/"+verb, nil)
 			if err != nil {
 				return err
 			}
@@ -218,15 +210,8 @@ func (c *cli) endpointRemove() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove ID", Short: "Remove an endpoint and cancel its waiting deliveries", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			if _, err := api.call(cmd.Context(), http.MethodDelete, endpointPath(args[0]), nil); err != nil {
-				return err
-			}
-			c.say("endpoint %s is removed; its waiting deliveries are cancelled", args[0])
-			return nil
+			return c.tell(cmd.Context(), http.MethodDelete, endpointPath(args[0]), nil,
+				"endpoint %s is removed; its waiting deliveries are cancelled", args[0])
 		},
 	}
 }
@@ -235,23 +220,18 @@ func (c *cli) endpointRemove() *cobra.Command {
 const testPatience = 30 * time.Second
 
 func (c *cli) endpointTest() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "test ID", Short: "Send a test notification and show the result", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
 			sent, _, err := fetch[struct {
 				DeliveryID string `json:"deliveryId"`
-			}](cmd.Context(), api, http.MethodPost, endpointPath(args[0])+"/test", nil)
+			}](cmd.Context(), c, http.MethodPost, endpointPath(args[0])+"/test", nil)
 			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), testPatience)
 			defer cancel()
-			d, raw, err := firstAttempt(ctx, api, sent.DeliveryID)
+			d, raw, err := firstAttempt(ctx, c, sent.DeliveryID)
 			if errors.Is(err, context.DeadlineExceeded) {
 				return &exitError{exitTimedOut, fmt.Errorf("no attempt within %v%s; look again later: ledgerhook deliveries show %s",
 					testPatience, d.waitingText(" because it is waiting for "), sent.DeliveryID)}
@@ -259,26 +239,26 @@ func (c *cli) endpointTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if c.json {
 				if err := c.raw(raw); err != nil {
 					return err
 				}
 			}
-			return c.tellTest(d, asJSON)
+			return c.tellTest(d, c.json)
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 // firstAttempt waits until the delivery has an attempt with an outcome or has
 // ended without one. When ctx ends it returns what was known last.
-func firstAttempt(ctx context.Context, api *client, id string) (deliveryItem, []byte, error) {
+func firstAttempt(ctx context.Context, c *cli, id string) (deliveryItem, []byte, error) {
 	var last deliveryItem
 	tick := time.NewTicker(150 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		d, raw, err := fetch[deliveryItem](ctx, api, http.MethodGet, deliveryPath(id), nil)
+		d, raw, err := fetch[deliveryItem](ctx, c, http.MethodGet, deliveryPath(id), nil)
 		if ctx.Err() != nil {
 			return last, nil, ctx.Err()
 		}

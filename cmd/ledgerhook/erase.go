@@ -69,18 +69,17 @@ func (q *eraseRequest) register(cmd *cobra.Command) {
 }
 
 func (c *cli) erasePreview() *cobra.Command {
-	var asJSON bool
 	q := eraseRequest{DryRun: true}
 	cmd := &cobra.Command{
 		Use: "preview CODE", Short: "Count what would be erased, and change nothing", Args: cobra.ExactArgs(1),
 		Example: `  ledgerhook erase preview acme --email an@example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Partner = args[0]
-			counts, raw, err := ask[eraseCounts](cmd.Context(), c, http.MethodPost, erasuresPath, q)
+			counts, raw, err := fetch[eraseCounts](cmd.Context(), c, http.MethodPost, erasuresPath, q)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			if err := c.showErased(counts); err != nil {
@@ -95,12 +94,11 @@ func (c *cli) erasePreview() *cobra.Command {
 		},
 	}
 	q.register(cmd)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 func (c *cli) eraseStart() *cobra.Command {
-	var asJSON bool
 	var q eraseRequest
 	cmd := &cobra.Command{
 		Use: "start CODE --reason TEXT", Short: "Erase for good", Args: cobra.ExactArgs(1),
@@ -114,15 +112,11 @@ was interrupted is finished by the same command again.`,
 				return usage("--reason must say why, for the audit log")
 			}
 			q.Partner = args[0]
-			api, err := c.client()
+			erased, err := c.eraseAll(cmd, q)
 			if err != nil {
 				return err
 			}
-			erased, err := c.eraseAll(cmd, api, q)
-			if err != nil {
-				return err
-			}
-			if !asJSON {
+			if !c.json {
 				return c.showErased(erased)
 			}
 			raw, err := json.Marshal(erased)
@@ -134,14 +128,14 @@ was interrupted is finished by the same command again.`,
 	}
 	q.register(cmd)
 	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit log; not the e-mail address")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 // eraseAll asks until everything is erased.
-func (c *cli) eraseAll(cmd *cobra.Command, api *client, q eraseRequest) (erased eraseCounts, err error) {
+func (c *cli) eraseAll(cmd *cobra.Command, q eraseRequest) (erased eraseCounts, err error) {
 	for began := time.Now(); ; {
-		step, _, err := fetch[eraseCounts](cmd.Context(), api, http.MethodPost, erasuresPath, q)
+		step, _, err := fetch[eraseCounts](cmd.Context(), c, http.MethodPost, erasuresPath, q)
 		if err != nil {
 			return erased, err
 		}

@@ -23,7 +23,6 @@ func (c *cli) keys() *cobra.Command {
 
 func (c *cli) keysRotate() *cobra.Command {
 	var after time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Make a signing key that follows the present one",
@@ -38,12 +37,12 @@ it is kept any more.`,
 				return usage("--activate-after must be whole seconds, like 0s or 24h")
 			}
 			body := map[string]int64{"activateAfterSeconds": int64(after / time.Second)}
-			made, raw, err := ask[signingKeyItem](cmd.Context(), c, http.MethodPost, "/internal/v1/keys/rotate", body)
+			made, raw, err := fetch[signingKeyItem](cmd.Context(), c, http.MethodPost, "/internal/v1/keys/rotate", body)
 			if err != nil {
 				return err
 			}
 			c.say("the new key is published; partners that do not read /.well-known/jwks.json need it before it signs")
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			t := c.table()
@@ -58,7 +57,7 @@ it is kept any more.`,
 		},
 	}
 	cmd.Flags().DurationVar(&after, "activate-after", 24*time.Hour, "how long the key is published before it signs, 720h at most")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 

@@ -16,28 +16,27 @@ type page[T any] struct {
 	NextCursor string `json:"nextCursor"`
 }
 
-// listFlags are the flags of every list.
+// listFlags are the flags of every list, beside --json.
 type listFlags struct {
-	json   bool
 	limit  int
 	cursor string
 }
 
-func (f *listFlags) register(cmd *cobra.Command) {
-	jsonFlag(cmd, &f.json)
+func (f *listFlags) register(c *cli, cmd *cobra.Command) {
+	c.jsonFlag(cmd)
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many to show, at most 500")
 	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue where an earlier list ended")
 }
 
-func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print the server's JSON unchanged")
+func (c *cli) jsonFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the server's JSON unchanged")
 }
 
 // listOf makes cmd print one page of what the path for its arguments holds, as
 // list does.
 func listOf[T any](c *cli, cmd *cobra.Command, path func(args []string) string, header []string, row func(*table, T)) *cobra.Command {
 	var f listFlags
-	f.register(cmd)
+	f.register(c, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return list(cmd.Context(), c, path(args), url.Values{}, f, header, row)
 	}
@@ -49,19 +48,15 @@ func list[T any](ctx context.Context, c *cli, path string, query url.Values, f l
 	if f.limit < 1 || f.limit > 500 {
 		return usage("--limit must be 1 to 500")
 	}
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
 	query.Set("limit", strconv.Itoa(f.limit))
 	if f.cursor != "" {
 		query.Set("cursor", f.cursor)
 	}
-	got, raw, err := fetch[page[T]](ctx, api, http.MethodGet, path+"?"+query.Encode(), nil)
+	got, raw, err := fetch[page[T]](ctx, c, http.MethodGet, path+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if c.json {
 		return c.raw(raw)
 	}
 	if len(got.Items) == 0 {

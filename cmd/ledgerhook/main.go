@@ -41,6 +41,9 @@ type cli struct {
 	in       io.Reader
 	out, err io.Writer // data, messages
 	env      func(string) string
+
+	json bool    // the flag --json of what answers with the server's
+	api  *client // once it was needed
 }
 
 // run executes one command line and returns the exit code of the process. It

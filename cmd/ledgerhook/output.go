@@ -101,6 +101,16 @@ func (t *table) flush() error { return t.tw.Flush() }
 // say prints a message, which is not data.
 func (c *cli) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
 
+// answer prints the server's JSON with --json, else a table that fill fills.
+func (c *cli) answer(doc json.RawMessage, fill func(*table)) error {
+	if c.json {
+		return c.raw(doc)
+	}
+	t := c.table()
+	fill(t)
+	return t.flush()
+}
+
 // raw prints the server's JSON as it is.
 func (c *cli) raw(doc json.RawMessage) error {
 	_, err := c.out.Write(append(bytes.TrimRight(doc, "\n"), '\n'))

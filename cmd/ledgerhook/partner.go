@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -38,7 +37,6 @@ func (c *cli) partner() *cobra.Command {
 
 func (c *cli) partnerCreate() *cobra.Command {
 	var keyFile, name string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "create CODE --public-key FILE",
 		Short: "Create a partner and print its secrets, once",
@@ -56,12 +54,12 @@ func (c *cli) partnerCreate() *cobra.Command {
 			if body.Name == "" {
 				body.Name = body.Code
 			}
-			made, raw, err := ask[createdPartner](cmd.Context(), c, http.MethodPost, "/internal/v1/partners", body)
+			made, raw, err := fetch[createdPartner](cmd.Context(), c, http.MethodPost, "/internal/v1/partners", body)
 			if err != nil {
 				return err
 			}
 			c.say("partner %s is created; keep both secrets now, they are not shown again", plain(made.Code))
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			t := c.table()
@@ -77,7 +75,7 @@ func (c *cli) partnerCreate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&keyFile, "public-key", "", "the partner's public key, a PEM file")
 	cmd.Flags().StringVar(&name, "name", "", "a display name; default: CODE")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	_ = cmd.MarkFlagRequired("public-key")
 	_ = cmd.MarkFlagFilename("public-key", "pem")
 	return cmd
@@ -91,27 +89,23 @@ func (c *cli) partnerList() *cobra.Command {
 }
 
 func (c *cli) partnerShow() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show CODE", Short: "Show a partner and its settings", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, raw, err := ask[partnerItem](cmd.Context(), c, http.MethodGet, partnerPath(args[0]), nil)
+			p, raw, err := fetch[partnerItem](cmd.Context(), c, http.MethodGet, partnerPath(args[0]), nil)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return c.raw(raw)
-			}
-			t := c.table()
-			t.fact("partner code", p.Code)
-			t.fact("name", p.Name)
-			t.fact("state", stateColour(p.State))
-			t.fact("created", clock(p.CreatedAt))
-			t.fact("settings", string(p.Settings))
-			return t.flush()
+			return c.answer(raw, func(t *table) {
+				t.fact("partner code", p.Code)
+				t.fact("name", p.Name)
+				t.fact("state", stateColour(p.State))
+				t.fact("created", clock(p.CreatedAt))
+				t.fact("settings", string(p.Settings))
+			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -119,11 +113,7 @@ func (c *cli) partnerSwitch(verb, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " CODE", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.post(cmd.Context(), partnerPath(args[0])+"/"+verb, nil); err != nil {
-				return err
-			}
-			c.say("partner %s is %sd", args[0], verb)
-			return nil
+			return c.tell(cmd.Context(), http.MethodPost, partnerPath(args[0])+"/"+verb, nil, "partner %s is %sd", args[0], verb)
 		},
 	}
 }
@@ -141,25 +131,12 @@ func (c *cli) partnerRotateKey() *cobra.Command {
 			body := struct {
 				PublicKey string `json:"publicKey"`
 			}{string(key)}
-			if err := c.post(cmd.Context(), partnerPath(args[0])+"/rotate-key", body); err != nil {
-				return err
-			}
-			c.say("partner %s has the new key; the old one verifies for 24 h more", args[0])
-			return nil
+			return c.tell(cmd.Context(), http.MethodPost, partnerPath(args[0])+"/rotate-key", body,
+				"partner %s has the new key; the old one verifies for 24 h more", args[0])
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "public-key", "", "the partner's new public key, a PEM file")
 	_ = cmd.MarkFlagRequired("public-key")
 	_ = cmd.MarkFlagFilename("public-key", "pem")
 	return cmd
-}
-
-// post is a call whose answer holds nothing to print.
-func (c *cli) post(ctx context.Context, path string, body any) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	_, err = api.call(ctx, http.MethodPost, path, body)
-	return err
 }

@@ -23,7 +23,6 @@ func (c *cli) rate() *cobra.Command {
 
 func (c *cli) rateSet() *cobra.Command {
 	var price, network, wallet string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "set CRYPTO --price P --network N --wallet W", Short: "Set the rate of a cryptocurrency from now on",
 		Long: `Sets the rate of a cryptocurrency from now on. A rate that is too old, by default
@@ -40,12 +39,12 @@ price feed, even while the price stays.`,
 			if _, err := json.Marshal(body.Price); err != nil {
 				return usage("--price must be a number, like 25450.5: VND per token")
 			}
-			set, raw, err := ask[rateItem](cmd.Context(), c, http.MethodPut, "/internal/v1/rates/"+url.PathEscape(args[0]), body)
+			set, raw, err := fetch[rateItem](cmd.Context(), c, http.MethodPut, "/internal/v1/rates/"+url.PathEscape(args[0]), body)
 			if err != nil {
 				return err
 			}
 			c.say("the rate of %s is set: %s VND", plain(set.Crypto), plain(set.Price.String()))
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			return nil
@@ -54,7 +53,7 @@ price feed, even while the price stays.`,
 	cmd.Flags().StringVar(&price, "price", "", "VND per token, like 25450.5")
 	cmd.Flags().StringVar(&network, "network", "", "the network of the wallet, like TRC20")
 	cmd.Flags().StringVar(&wallet, "wallet", "", "the address that receives the partner's tokens")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	for _, name := range []string{"price", "network", "wallet"} {
 		_ = cmd.MarkFlagRequired(name)
 	}

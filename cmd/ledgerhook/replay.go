@@ -125,7 +125,6 @@ func (q *replayRequest) read(now time.Time) error {
 }
 
 func (c *cli) replayPreview() *cobra.Command {
-	var asJSON bool
 	q := replayRequest{DryRun: true}
 	cmd := &cobra.Command{
 		Use: "preview", Short: "Preview a replay without changing anything", Args: cobra.NoArgs,
@@ -134,18 +133,18 @@ func (c *cli) replayPreview() *cobra.Command {
 			if err := q.read(time.Now()); err != nil {
 				return err
 			}
-			p, raw, err := ask[replayPreview](cmd.Context(), c, http.MethodPost, replaysPath, q)
+			p, raw, err := fetch[replayPreview](cmd.Context(), c, http.MethodPost, replaysPath, q)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			return c.showPreview(p)
 		},
 	}
 	q.register(cmd)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -252,7 +251,7 @@ func (p replayPreview) warn(c *cli) {
 }
 
 func (c *cli) replayStart() *cobra.Command {
-	var asJSON, watch bool
+	var watch bool
 	var q replayRequest
 	cmd := &cobra.Command{
 		Use: "start --reason TEXT", Short: "Start a replay of the deliveries that match now", Args: cobra.NoArgs,
@@ -261,21 +260,17 @@ func (c *cli) replayStart() *cobra.Command {
 			if strings.TrimSpace(q.Reason) == "" {
 				return usage("--reason must say why, for the audit log")
 			}
-			if asJSON && watch {
+			if c.json && watch {
 				return usage("--json and --watch exclude each other: ledgerhook replay watch takes --json")
 			}
 			if err := q.read(time.Now()); err != nil {
 				return err
 			}
-			api, err := c.client()
+			r, raw, err := fetch[replayItem](cmd.Context(), c, http.MethodPost, replaysPath, q)
 			if err != nil {
 				return err
 			}
-			r, raw, err := fetch[replayItem](cmd.Context(), api, http.MethodPost, replaysPath, q)
-			if err != nil {
-				return err
-			}
-			if asJSON {
+			if c.json {
 				return c.raw(raw)
 			}
 			t := c.table()
@@ -286,7 +281,7 @@ func (c *cli) replayStart() *cobra.Command {
 				return err
 			}
 			if watch {
-				return c.watchReplay(cmd.Context(), api, r.ID, watchPatience, false)
+				return c.watchReplay(cmd.Context(), r.ID, watchPatience)
 			}
 			c.say("it is running; follow it: ledgerhook replay watch %s", r.ID)
 			return nil
@@ -296,7 +291,7 @@ func (c *cli) replayStart() *cobra.Command {
 	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit log")
 	cmd.Flags().IntVar(&q.Rate, "rate", 0, "most deliveries a second; default: the server's")
 	cmd.Flags().BoolVar(&watch, "watch", false, "follow it to its end")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -304,11 +299,7 @@ func (c *cli) replayMove(verb, short, done string) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.post(cmd.Context(), replayPath(args[0])+"/"+verb, nil); err != nil {
-				return err
-			}
-			c.say("replay %s %s", args[0], done)
-			return nil
+			return c.tell(cmd.Context(), http.MethodPost, replayPath(args[0])+"/"+verb, nil, "replay %s %s", args[0], done)
 		},
 	}
 }
@@ -319,7 +310,6 @@ const (
 )
 
 func (c *cli) replayWatch() *cobra.Command {
-	var asJSON bool
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use: "watch ID", Short: "Follow a replay until all its deliveries have ended", Args: cobra.ExactArgs(1),
@@ -330,34 +320,30 @@ not run. 8: --timeout came first.`,
 			if patience <= 0 {
 				return usage("--timeout must be above 0, like 10m")
 			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			return c.watchReplay(cmd.Context(), api, args[0], patience, asJSON)
+			return c.watchReplay(cmd.Context(), args[0], patience)
 		},
 	}
 	cmd.Flags().DurationVar(&patience, "timeout", watchPatience, "longest time to follow it")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print only the server's last JSON, unchanged")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print only the server's last JSON, unchanged")
 	return cmd
 }
 
 // watchReplay prints a line whenever the replay has got on: over the last one
 // on a terminal, below it elsewhere.
-func (c *cli) watchReplay(ctx context.Context, api *client, id string, patience time.Duration, asJSON bool) error {
+func (c *cli) watchReplay(ctx context.Context, id string, patience time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	line := progressLine{c: c, live: c.coloured(c.out)}
 	for {
-		r, raw, err := fetch[replayItem](waiting, api, http.MethodGet, replayPath(id), nil)
-		if err == nil && !asJSON {
+		r, raw, err := fetch[replayItem](waiting, c, http.MethodGet, replayPath(id), nil)
+		if err == nil && !c.json {
 			line.show(r)
 		}
 		if err == nil && r.settled() {
 			line.end()
-			if asJSON {
+			if c.json {
 				if err := c.raw(raw); err != nil {
 					return err
 				}

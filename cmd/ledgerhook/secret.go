@@ -26,26 +26,22 @@ func (c *cli) secret() *cobra.Command {
 }
 
 func (c *cli) secretCreate() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "create CODE", Short: "Create a pending secret and print it, once", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, raw, err := ask[secretItem](cmd.Context(), c, http.MethodPost, partnerPath(args[0])+"/secrets", struct{}{})
+			s, raw, err := fetch[secretItem](cmd.Context(), c, http.MethodPost, partnerPath(args[0])+"/secrets", struct{}{})
 			if err != nil {
 				return err
 			}
 			c.say("keep the secret now, it is not shown again; when the partner has it: ledgerhook secret activate %s %s", args[0], s.ID)
-			if asJSON {
-				return c.raw(raw)
-			}
-			t := c.table()
-			t.fact("secret id", s.ID)
-			t.fact("webhook secret", s.Key)
-			t.fact("state", stateColour(s.State))
-			return t.flush()
+			return c.answer(raw, func(t *table) {
+				t.fact("secret id", s.ID)
+				t.fact("webhook secret", s.Key)
+				t.fact("state", stateColour(s.State))
+			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -62,11 +58,8 @@ func (c *cli) secretSwitch(verb, short, done string) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " CODE ID", Short: short, Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.post(cmd.Context(), partnerPath(args[0])+"/secrets/"+url.PathEscape(args[1])+"/"+verb, nil); err != nil {
-				return err
-			}
-			c.say("secret %s %s", args[1], done)
-			return nil
+			return c.tell(cmd.Context(), http.MethodPost, partnerPath(args[0])+"/secrets/"+url.PathEscape(args[1])+"/"+verb, nil,
+				"secret %s %s", args[1], done)
 		},
 	}
 }

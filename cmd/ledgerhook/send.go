@@ -20,7 +20,6 @@ type acceptedEvent struct {
 
 func (c *cli) send() *cobra.Command {
 	var kind, file, key string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "send CODE --type T --data FILE|-",
 		Short: "Send one event to a partner",
@@ -48,7 +47,7 @@ func (c *cli) send() *cobra.Command {
 				Data json.RawMessage `json:"data"`
 				Key  string          `json:"idempotencyKey,omitempty"`
 			}{args[0], kind, data, key}
-			got, raw, err := ask[acceptedEvent](cmd.Context(), c, http.MethodPost, "/internal/v1/events", body)
+			got, raw, err := fetch[acceptedEvent](cmd.Context(), c, http.MethodPost, "/internal/v1/events", body)
 			if err != nil {
 				return err
 			}
@@ -57,21 +56,18 @@ func (c *cli) send() *cobra.Command {
 			} else {
 				c.say("accepted: it is stored and will be delivered")
 			}
-			if asJSON {
-				return c.raw(raw)
-			}
-			t := c.table()
-			t.fact("event", got.EventID)
-			for _, id := range got.DeliveryIDs {
-				t.fact("delivery", id)
-			}
-			return t.flush()
+			return c.answer(raw, func(t *table) {
+				t.fact("event", got.EventID)
+				for _, id := range got.DeliveryIDs {
+					t.fact("delivery", id)
+				}
+			})
 		},
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "the webhookType")
 	cmd.Flags().StringVar(&file, "data", "", "a file that holds the event's data as JSON, - for standard input")
 	cmd.Flags().StringVar(&key, "key", "", "an idempotency key; default: made from the event's fields")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	_ = cmd.MarkFlagRequired("type")
 	_ = cmd.MarkFlagRequired("data")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))

@@ -28,7 +28,6 @@ func (c *cli) tokens() *cobra.Command {
 func (c *cli) tokenCreate() *cobra.Command {
 	var scopes []string
 	var days int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "create NAME --scopes S[,S…]", Short: "Create a token and print it, once",
 		Long: `Creates a token of the internal API for one system or person. The scopes are
@@ -46,25 +45,22 @@ names the token as token:NAME, and a name is given once.`,
 				Scopes    []string  `json:"scopes"`
 				ExpiresAt time.Time `json:"expiresAt"`
 			}{args[0], scopes, time.Now().AddDate(0, 0, days).UTC().Truncate(time.Second)}
-			made, raw, err := ask[tokenItem](cmd.Context(), c, http.MethodPost, "/internal/v1/tokens", body)
+			made, raw, err := fetch[tokenItem](cmd.Context(), c, http.MethodPost, "/internal/v1/tokens", body)
 			if err != nil {
 				return err
 			}
 			c.say("keep the token now, it is not shown again")
-			if asJSON {
-				return c.raw(raw)
-			}
-			t := c.table()
-			t.fact("token id", made.ID)
-			t.fact("token", made.Token)
-			t.fact("scopes", strings.Join(made.Scopes, ","))
-			t.fact("expires", clock(made.ExpiresAt))
-			return t.flush()
+			return c.answer(raw, func(t *table) {
+				t.fact("token id", made.ID)
+				t.fact("token", made.Token)
+				t.fact("scopes", strings.Join(made.Scopes, ","))
+				t.fact("expires", clock(made.ExpiresAt))
+			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scopes", nil, "what it may do: ingest, read, administer")
 	cmd.Flags().IntVar(&days, "days", 90, "after how many days it ends, at most 365")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	_ = cmd.MarkFlagRequired("scopes")
 	return cmd
 }
@@ -82,11 +78,8 @@ func (c *cli) tokenRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "End a token; every process refuses it within 5 s", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.post(cmd.Context(), "/internal/v1/tokens/"+url.PathEscape(args[0])+"/revoke", nil); err != nil {
-				return err
-			}
-			c.say("token %s is revoked", args[0])
-			return nil
+			return c.tell(cmd.Context(), http.MethodPost, "/internal/v1/tokens/"+url.PathEscape(args[0])+"/revoke", nil,
+				"token %s is revoked", args[0])
 		},
 	}
 }
