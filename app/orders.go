@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -43,10 +44,7 @@ func newOrderMetrics(reg prometheus.Registerer) *orderMetrics {
 
 // moved counts an order that was made or has changed its status.
 func (m *orderMetrics) moved(from, to orders.Status) {
-	if from == "" {
-		from = fromNone
-	}
-	m.transitions.WithLabelValues(string(from), string(to)).Inc()
+	m.transitions.WithLabelValues(string(cmp.Or(from, fromNone)), string(to)).Inc()
 }
 
 // watchOrders keeps the number of orders by status and the ages of the rates.

@@ -119,12 +119,7 @@ func isAddress(a string) bool {
 // The rest is left to the driver: lists of hosts are not URLs to net/url.
 func hasScheme(value string, schemes ...string) bool {
 	scheme, rest, _ := strings.Cut(value, "://")
-	for _, s := range schemes {
-		if scheme == s {
-			return rest != ""
-		}
-	}
-	return false
+	return rest != "" && slices.Contains(schemes, scheme)
 }
 
 // arePartners reports whether value could be a list of partner codes. What a

@@ -44,8 +44,7 @@ func readFile(path string) (layer, []error) {
 // position is ":line:column" of a syntax error. The error's own text is left
 // out because it may quote a secret.
 func position(err error) string {
-	var syntax yaml.Error
-	if errors.As(err, &syntax) && syntax.GetToken() != nil && syntax.GetToken().Position != nil {
+	if syntax, ok := errors.AsType[yaml.Error](err); ok && syntax.GetToken() != nil && syntax.GetToken().Position != nil {
 		p := syntax.GetToken().Position
 		return fmt.Sprintf(":%d:%d", p.Line, p.Column)
 	}

@@ -57,8 +57,7 @@ func untyped[T any](parse func(string) (T, error)) env.ParserFunc {
 func parse(values map[string]string) (cfg Config, bad map[string]string) {
 	bad = map[string]string{}
 	err := env.ParseWithOptions(&cfg, env.Options{Environment: values, Prefix: Prefix, FuncMap: parsers})
-	var all env.AggregateError
-	if errors.As(err, &all) {
+	if all, ok := errors.AsType[env.AggregateError](err); ok {
 		for _, err := range all.Errors {
 			var one env.ParseError
 			if !errors.As(err, &one) {

@@ -246,9 +246,7 @@ func (a *Internal) showSequence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if to == 0 {
-		to = from + maxSequence - 1
-	}
+	to = cmp.Or(to, from+maxSequence-1)
 	if to < from || to-from >= maxSequence {
 		return webhook.Invalid("to", fmt.Sprintf("must be at least from and less than from + %d", maxSequence))
 	}

@@ -134,8 +134,7 @@ func (p *Partner) serve(w http.ResponseWriter, r *http.Request, op operation) er
 // field that it is about: what a partner who asks for help is told.
 func noteRefusal(ctx context.Context, err error) {
 	web.Note(ctx, slog.String("error_code", resultOf(err)))
-	var e *orders.Error
-	if errors.As(err, &e) && e.Field != "" {
+	if e, ok := errors.AsType[*orders.Error](err); ok && e.Field != "" {
 		web.Note(ctx, slog.String("field", e.Field))
 	}
 }

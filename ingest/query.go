@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,11 +18,7 @@ import (
 // readQuery reads the parameters of a list. Each is given to its reader when
 // it is there; the limit goes to *limit.
 func readQuery(r *http.Request, readers map[string]func(string) error, limit *int) (err error) {
-	names := make([]string, 0, len(readers))
-	for name := range readers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(readers))
 	if err := web.CheckQuery(r, names...); err != nil {
 		return err
 	}

@@ -141,8 +141,7 @@ func (b *batch) changeOrders(ctx context.Context) error {
 			continue
 		}
 		next, changed, err := op.order.do(was)
-		var refusal *webhook.Error
-		if errors.As(err, &refusal) {
+		if _, ok := errors.AsType[*webhook.Error](err); ok {
 			op.err = err
 			if err := b.keepConflict(ctx, op.order.move, was); err != nil {
 				return fmt.Errorf("conflict of order %s: %w", op.order.id, err)

@@ -6,6 +6,7 @@
 package orders
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -108,14 +109,8 @@ func (c Create) Made(o Order) bool {
 // value, an absent text counts as empty, an empty fiat currency or recipient
 // type as its default, and, once c is Canonical, a bank by its BIN.
 func (c Create) Fingerprint() string {
-	fiat := c.FiatCurrency
-	if fiat == "" {
-		fiat = VND
-	}
-	recipientType := c.ExtendInfo.RecipientType
-	if recipientType == "" {
-		recipientType = RecipientAccount
-	}
+	fiat := cmp.Or(c.FiatCurrency, VND)
+	recipientType := cmp.Or(c.ExtendInfo.RecipientType, RecipientAccount)
 	h := sha256.New()
 	for _, value := range []string{c.Email, c.ExternalOrderID, c.Crypto, fiat, c.FiatAmount.String(),
 		c.ExtendInfo.TransferContent, c.ExtendInfo.RecipientName, c.ExtendInfo.RecipientNumber,

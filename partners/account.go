@@ -1,6 +1,7 @@
 package partners
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -48,8 +49,7 @@ func ReadPublicKey(pem string) ([]byte, error) {
 		return nil, webhook.Invalid("/publicKey", "is required: the partner's RSA public key in PEM")
 	}
 	key, err := signer.ParsePublicKey([]byte(pem))
-	var wrong *signer.FieldError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*signer.FieldError](err); ok {
 		return nil, webhook.Invalid("/publicKey", wrong.Detail)
 	}
 	if err != nil {
@@ -81,10 +81,7 @@ func NewAccount(box *signer.Box, code, name, publicKey string, now time.Time) (a
 	if err != nil {
 		return a, err
 	}
-	if name == "" {
-		name = code
-	}
-	a.Partner = Partner{Code: code, Name: name, PublicKey: pem, Settings: DefaultSettings(), CreatedAt: now}
+	a.Partner = Partner{Code: code, Name: cmp.Or(name, code), PublicKey: pem, Settings: DefaultSettings(), CreatedAt: now}
 	a.SecretKey = rand.Text() + rand.Text()
 	a.Partner.SealedSecret = box.Seal(a.Partner.SealPurpose(), []byte(a.SecretKey))
 	a.First, a.WebhookSecret = NewSecret(box, code, now)

@@ -167,8 +167,7 @@ func readNumber(name string, sent map[string]jsontext.Value) (Number, error) {
 	n := Number{Literal: string(raw)}
 	var err error
 	n.Canonical, err = CanonicalNumber(n.Literal)
-	var field *FieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[*FieldError](err); ok {
 		field.Field = name
 	}
 	return n, err

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -46,10 +47,7 @@ func Trace(tracer trace.Tracer, inside bool, next http.Handler) http.Handler {
 				span.SetName(r.Method + " " + matched)
 				span.SetAttributes(attribute.String("http.route", matched))
 			}
-			status := rec.status
-			if status == 0 {
-				status = http.StatusOK
-			}
+			status := cmp.Or(rec.status, http.StatusOK)
 			span.SetAttributes(attribute.Int("http.response.status_code", status))
 			if status >= http.StatusInternalServerError {
 				span.SetStatus(codes.Error, "")

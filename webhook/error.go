@@ -77,8 +77,7 @@ func Conflict(message string) *Error { return &Error{Kind: KindConflict, Message
 
 // KindOf returns the kind of err, KindInternal if it is not an *Error.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return KindInternal

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -64,9 +65,7 @@ func (h *Health) Observe(a Attempt, ended State, now time.Time) (warning, disabl
 	case failing >= DisableAfter && h.Failed >= DisableMinFailed:
 		disable = fmt.Sprintf("no delivery has succeeded for 5 days and %d have failed", h.Failed)
 	}
-	if h.DisabledReason == "" {
-		h.DisabledReason = disable
-	}
+	h.DisabledReason = cmp.Or(h.DisabledReason, disable)
 	for _, after := range warnings {
 		if failing >= after && h.Warned < after {
 			h.Warned = after

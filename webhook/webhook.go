@@ -5,7 +5,10 @@
 // every other package can speak of the same things.
 package webhook
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Event is one fact that a partner is told of. It never changes once appended.
 type Event struct {
@@ -70,15 +73,7 @@ const (
 
 // Takes reports whether the endpoint wants events of type t.
 func (e Endpoint) Takes(t Type) bool {
-	if len(e.Types) == 0 {
-		return true
-	}
-	for _, have := range e.Types {
-		if have == t {
-			return true
-		}
-	}
-	return false
+	return len(e.Types) == 0 || slices.Contains(e.Types, t)
 }
 
 // State is where a delivery stands. Pending, queued and sending are

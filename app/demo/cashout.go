@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -153,9 +154,7 @@ func (d *demo) readCode(ctx context.Context, partner, email string) (string, err
 func (c *cashier) call(ctx context.Context, op signer.Operation, path string, fields map[string]any) (map[string]any, error) {
 	// The text that is signed is read from the body, which needs a signature to be one.
 	body := map[string]any{"partnerCode": c.code, "signature": "unsigned"}
-	for name, value := range fields {
-		body[name] = value
-	}
+	maps.Copy(body, fields)
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ type demo struct {
 // everything is delivered, at most 30 s, and prints a summary. The error says
 // so if not every event was accepted, delivered and verified.
 func Run(ctx context.Context, opts Options) (err error) {
-	if opts.Command == "" {
-		opts.Command = "ledgerhook"
-	}
+	opts.Command = cmp.Or(opts.Command, "ledgerhook")
 	d := &demo{opts: opts, screen: &screen{out: opts.Out, terminal: opts.Terminal},
 		tally: newTally(), partners: newPartners(), began: time.Now()}
 	settings, err := newSettings(opts.Environ)

@@ -63,8 +63,7 @@ func (d *demo) onboard(ctx context.Context, p *partner) error {
 		}
 		_, err := d.api.call(ctx, http.MethodPost, "/internal/v1/partners", map[string]string{
 			"partnerCode": code, "name": code + " (demo)", "publicKey": string(key.PublicPEM())}, &made)
-		var refused *refusal
-		if errors.As(err, &refused) && refused.status == http.StatusConflict {
+		if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusConflict {
 			continue
 		}
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"ledgerhook/bench/stage"
 )
@@ -16,8 +16,7 @@ type link struct {
 	listener net.Listener
 	to       string
 
-	mu   sync.Mutex
-	lost bool
+	lost atomic.Bool
 }
 
 func newLink(t stage.T, to string) *link {
@@ -57,24 +56,14 @@ type cuttable struct {
 }
 
 func (c cuttable) Write(b []byte) (int, error) {
-	if c.l.isCut() {
+	if c.l.lost.Load() {
 		return len(b), nil
 	}
 	return c.to.Write(b)
 }
 
-func (l *link) isCut() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lost
-}
-
 // cut makes the link lose everything, or mends it.
-func (l *link) cut(lost bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost = lost
-}
+func (l *link) cut(lost bool) { l.lost.Store(lost) }
 
 func (l *link) redisURL(cache *stage.Store) string {
 	return strings.Replace(cache.RedisURL(), fmt.Sprint(":", cache.Port), fmt.Sprint(":", l.listener.Addr().(*net.TCPAddr).Port), 1)

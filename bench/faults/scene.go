@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"ledgerhook/app/receiver"
@@ -160,9 +162,7 @@ func (s *scene) load(events int, answer func(receiver.Received) receiver.Answer)
 }
 
 func (s *scene) accepted() (ids []string) {
-	for id := range s.posted {
-		ids = append(ids, id)
-	}
+	ids = slices.Collect(maps.Keys(s.posted))
 	for _, l := range s.loads {
 		ids = append(ids, l.Accepted()...)
 	}
@@ -245,9 +245,7 @@ const limit = time.Minute
 func (s *scene) count() (c count) {
 	taken := map[string]time.Time{}
 	for _, p := range s.partners {
-		for id, at := range p.Taken() {
-			taken[id] = at
-		}
+		maps.Copy(taken, p.Taken())
 		c.duplicates += p.Duplicates()
 	}
 	c.duplicates = max(0, c.duplicates-s.asked)

@@ -146,11 +146,7 @@ func (p *Producer) Finish() []string {
 	for _, wrong := range p.wrong {
 		p.g.tb.Error(wrong)
 	}
-	var ids []string
-	for _, id := range p.accepted {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Values(p.accepted))
 	if unique := slices.Compact(slices.Clone(ids)); len(unique) != len(ids) {
 		p.g.tb.Errorf("%d events share their ids with others", len(ids)-len(unique))
 	}
@@ -244,13 +240,10 @@ func PostFrom(g *Gateway, partner string, first, n int) (ids []string) {
 }
 
 // Accepted lists the ids of the events that have been accepted so far.
-func (p *Producer) Accepted() (ids []string) {
+func (p *Producer) Accepted() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, id := range p.accepted {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.Collect(maps.Values(p.accepted))
 }
 
 // Times returns when each event was accepted.

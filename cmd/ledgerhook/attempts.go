@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,12 +77,7 @@ func (c *cli) showAnswer(a attemptItem, ended bool) error {
 	fmt.Fprintln(c.out)
 	t := c.table()
 	t.fact("error", a.ErrorDetail)
-	names := make([]string, 0, len(a.ResponseHeaders))
-	for name := range a.ResponseHeaders {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(a.ResponseHeaders)) {
 		t.fact(name, strings.Join(a.ResponseHeaders[name], ", "))
 	}
 	if err := t.flush(); err != nil {

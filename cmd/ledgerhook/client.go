@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -57,11 +58,7 @@ func (c *cli) token() (token, source string, err error) {
 	named := c.env("LEDGERHOOK_TOKEN_FILE")
 	file := named
 	if file == "" {
-		dir := c.env("LEDGERHOOK_DATA_DIR")
-		if dir == "" {
-			dir = "data"
-		}
-		file = filepath.Join(dir, "internal-token")
+		file = filepath.Join(cmp.Or(c.env("LEDGERHOOK_DATA_DIR"), "data"), "internal-token")
 	}
 	raw, err := os.ReadFile(file)
 	switch {
@@ -186,13 +183,7 @@ func (a *client) refusal(res *http.Response, raw []byte) error {
 	}
 	var p problem
 	_ = json.Unmarshal(raw, &p) // not a problem document: the status says what is known
-	text := p.Detail
-	if text == "" {
-		text = p.Title
-	}
-	if text == "" {
-		text = "the server answered " + res.Status
-	}
+	text := cmp.Or(p.Detail, p.Title, "the server answered "+res.Status)
 	var fields []string
 	for _, e := range p.Errors {
 		if !strings.Contains(text, e.Detail) {

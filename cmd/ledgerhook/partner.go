@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -50,10 +51,7 @@ func (c *cli) partnerCreate() *cobra.Command {
 				Code      string `json:"partnerCode"`
 				Name      string `json:"name"`
 				PublicKey string `json:"publicKey"`
-			}{args[0], name, string(key)}
-			if body.Name == "" {
-				body.Name = body.Code
-			}
+			}{args[0], cmp.Or(name, args[0]), string(key)}
 			made, raw, err := fetch[createdPartner](cmd.Context(), c, http.MethodPost, "/internal/v1/partners", body)
 			if err != nil {
 				return err

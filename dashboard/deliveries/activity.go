@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -34,10 +35,7 @@ func ActivityRows(q *shell.Request, found []partners.AuditEntry) (rows []Activit
 
 // tellAct tells of an act on the page of what it was done to.
 func tellAct(t Say, a ActivityRow) string {
-	who := a.Who
-	if who == "" {
-		who = t(locale.Text("gateway operator"))
-	}
+	who := cmp.Or(a.Who, t(locale.Text("gateway operator")))
 	if newID, again := strings.CutPrefix(a.Detail, "as "); again && a.Action == "delivery.retry" {
 		return t(locale.Text("%s sent it again, as %s"), who, newID)
 	}

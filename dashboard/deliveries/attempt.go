@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"encoding/hex"
 	"maps"
 	"net/netip"
@@ -137,10 +138,7 @@ const futureMarks = 3
 func attemptChart(q *shell.Request, d reports.FoundDelivery, attempts []webhook.Attempt, policy webhook.RetryPolicy) chart.Chart {
 	marks := []chart.Mark{{At: d.CreatedAt, Tone: "idle", Label: q.T("created"), Title: q.T("created") + " " + q.Time(d.CreatedAt)}}
 	for _, a := range attempts[max(0, len(attempts)-maxMarks):] {
-		tone := map[webhook.Outcome]string{webhook.OutcomeDelivered: "good", webhook.OutcomeFailed: "bad"}[a.Outcome]
-		if tone == "" {
-			tone = "warn"
-		}
+		tone := cmp.Or(map[webhook.Outcome]string{webhook.OutcomeDelivered: "good", webhook.OutcomeFailed: "bad"}[a.Outcome], "warn")
 		result := ResultWords(q.T, LastOf(a))
 		label := "#" + strconv.Itoa(a.Number)
 		if a.StatusCode > 0 {

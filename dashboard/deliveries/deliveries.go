@@ -166,8 +166,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 
 // QueryProblem is what is wrong with a search, in the language of who asks.
 func QueryProblem(q *shell.Request, err error) string {
-	var wrong *queryError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*queryError](err); ok {
 		return q.T(wrong.Text, wrong.Args...)
 	}
 	return err.Error()

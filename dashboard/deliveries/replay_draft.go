@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,9 +133,7 @@ func (s Pages) showDraft(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if !shell.Reads(r) {
 		q.Path = replaysPath(s.Base)
 	}
-	if v.Rate == 0 {
-		v.Rate = delivery.DefaultReplayRate
-	}
+	v.Rate = cmp.Or(v.Rate, delivery.DefaultReplayRate)
 	status := http.StatusOK
 	if v.Problem != "" {
 		status = http.StatusBadRequest

@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -89,10 +90,7 @@ func retriedWords(t Say, d reports.FoundDelivery, now time.Time) string {
 // sentence tells in one line how a delivery stands.
 func sentence(s locale.Speller, d reports.FoundDelivery, now time.Time) string {
 	t := s.T
-	to := d.Host
-	if to == "" {
-		to = t(locale.Text("no endpoint yet"))
-	}
+	to := cmp.Or(d.Host, t(locale.Text("no endpoint yet")))
 	last := ResultWords(t, d.Last)
 	w := waitingOf(t, d, now)
 	switch d.Shown(d.Window) {

@@ -53,8 +53,7 @@ func (s pages) reconcile(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	v := reconcileView{Partner: strings.TrimSpace(r.PostForm.Get("partner")), Pasted: r.PostForm.Get("references"), Max: reports.MaxReferences}
 	refs := strings.FieldsFunc(strings.ToValidUTF8(v.Pasted, ""), func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
 	answers, err := s.Reports.Reconcile(r.Context(), q.Scope(), v.Partner, refs, s.Retention)
-	var wrong *webhook.Error
-	if errors.As(err, &wrong) && wrong.Kind == webhook.KindInvalid {
+	if wrong, ok := errors.AsType[*webhook.Error](err); ok && wrong.Kind == webhook.KindInvalid {
 		v.Problem = "At most " + strconv.Itoa(reports.MaxReferences) + " references at once: paste fewer."
 		return q.RenderStatus(w, r, http.StatusBadRequest, "reconcile", v)
 	}

@@ -283,8 +283,7 @@ func (s pages) sendTest(ctx context.Context, q *shell.Request, e webhook.Endpoin
 	if err == nil {
 		made, err = s.Ledger.Append(ctx, test, q.Audit("endpoint.test"))
 	}
-	var refusal *webhook.Error
-	if errors.As(err, &refusal) && refusal.Kind == webhook.KindRateLimited {
+	if refusal, ok := errors.AsType[*webhook.Error](err); ok && refusal.Kind == webhook.KindRateLimited {
 		return "", &webhook.Error{Kind: webhook.KindRateLimited, RetryAfter: refusal.RetryAfter, Message: q.T("Your endpoints are tested too often: at most %d times a minute, and %d tests under way per endpoint. Wait a little and test again.",
 			webhook.TestsPerMinute, webhook.MaxTests)}
 	}

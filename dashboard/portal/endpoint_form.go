@@ -136,8 +136,7 @@ func (f *endpointForm) typed(form url.Values) {
 // change puts what was typed into e, and says what is wrong, field by field.
 func (f *endpointForm) change(q *shell.Request, e *webhook.Endpoint) (wrong []webhook.FieldError) {
 	note := func(err error) {
-		var refused *webhook.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*webhook.Error](err); ok {
 			wrong = append(wrong, refused.Fields...)
 		}
 	}

@@ -26,8 +26,7 @@ var (
 // where to look.
 func (s *Sender) fail(res *Result, err error, at stage, r Request) {
 	res.Outcome = webhook.OutcomeFailed
-	var blocked *guard.BlockedError
-	if errors.As(err, &blocked) {
+	if blocked, ok := errors.AsType[*guard.BlockedError](err); ok {
 		res.BlockedReason, res.BlockedAddr = blocked.Reason, blocked.Addr
 		res.ErrorClass, res.ErrorDetail = webhook.ErrorBlocked, blocked.Error()
 		return
@@ -117,8 +116,7 @@ func (s *Sender) explainTimeout(err error, at stage, r Request) string {
 }
 
 func explainConnect(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return "could not connect: " + errno.Error()
 	}
 	return "could not connect"

@@ -9,6 +9,7 @@ package sender
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -85,13 +86,11 @@ type Sender struct {
 
 // New returns a Sender. Close it when it is no longer used.
 func New(o Options) *Sender {
-	setDefault(&o.ConnectTimeout, DefaultConnectTimeout)
-	setDefault(&o.TLSTimeout, DefaultTLSTimeout)
-	setDefault(&o.Timeout, DefaultTimeout)
-	setDefault(&o.BodyTimeout, DefaultBodyTimeout)
-	if o.Connections == 0 {
-		o.Connections = webhook.DefaultMaxInFlight
-	}
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, DefaultConnectTimeout)
+	o.TLSTimeout = cmp.Or(o.TLSTimeout, DefaultTLSTimeout)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, DefaultBodyTimeout)
+	o.Connections = cmp.Or(o.Connections, webhook.DefaultMaxInFlight)
 	s := &Sender{opts: o, userAgent: []string{o.UserAgent}}
 	s.tls, s.freshTLS = newTransport(o, o.Guard.Control, &s.sessions), newTransport(o, o.Guard.Control, nil)
 	s.plain, s.freshPlain = newTransport(o, o.Guard.ControlPlain, nil), newTransport(o, o.Guard.ControlPlain, nil)
@@ -112,12 +111,6 @@ func (s *Sender) transport(scheme string, fresh bool) *http.Transport {
 		return s.plain
 	}
 	return nil
-}
-
-func setDefault(d *time.Duration, v time.Duration) {
-	if *d == 0 {
-		*d = v
-	}
 }
 
 // newTransport speaks HTTP/1.1 only: an HTTP/2 connection resends requests
@@ -156,7 +149,7 @@ func (s *Sender) Close() {
 // acknowledges, the outcome is unknown: the receiver may or may not have taken
 // the notification.
 func (s *Sender) Send(ctx context.Context, r Request) Result {
-	setDefault(&r.Timeout, s.opts.Timeout)
+	r.Timeout = cmp.Or(r.Timeout, s.opts.Timeout)
 	t := &timeline{start: time.Now()}
 	attempt, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

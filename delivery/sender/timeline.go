@@ -95,8 +95,7 @@ func (t *timeline) setPeer(addr string) {
 // setRefused keeps the expiry of a certificate that did not verify: it is
 // often the reason.
 func (t *timeline) setRefused(err error) {
-	var refused *tls.CertificateVerificationError
-	if errors.As(err, &refused) && len(refused.UnverifiedCertificates) > 0 {
+	if refused, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(refused.UnverifiedCertificates) > 0 {
 		t.peer.notAfter = refused.UnverifiedCertificates[0].NotAfter
 	}
 }

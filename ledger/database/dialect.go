@@ -192,8 +192,7 @@ func (d dialect) Statement() *Statement { return &Statement{Arrays: d.driver == 
 func (db *DB) InBatch(ctx context.Context, do func(tx Querier) error) error {
 	if db.driver == postgresDriver {
 		err := db.Write.inPipeline(ctx, do)
-		var pg *pgconn.PgError
-		if errors.As(err, &pg) && stale(pg) {
+		if pg, ok := errors.AsType[*pgconn.PgError](err); ok && stale(pg) {
 			db.days.forget()
 		}
 		return err
@@ -279,8 +278,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 // Retryable reports whether the same transaction may well succeed when it is
 // run again: a deadlock, a serialisation failure, or a lock not had in time.
 func Retryable(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "40001", "40P01", "55P03":
 			return true
@@ -319,15 +317,13 @@ func Unavailable(err error) error {
 // gone reports whether err says that the database is away rather than that a
 // statement or a row is wrong.
 func gone(driver string, err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// connection exceptions, too many connections, an administrator's
 		// shutdown, a server that starts up, a disk that is full, a server
 		// that has become a standby, a statement that took too long
 		return ended(pg) || pg.Code == "25006" || pg.Code == "57014" || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57P")
 	}
-	var lite *sqlite.Error
-	if errors.As(err, &lite) {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 			return true
@@ -355,8 +351,7 @@ func notText(err error) bool {
 
 // IsUnique reports whether err is a violated unique or primary key.
 func IsUnique(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "23505"
 	}
 	var lite *sqlite.Error

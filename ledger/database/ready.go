@@ -23,8 +23,7 @@ func (db *DB) Ready(ctx context.Context, mark string) error {
 
 // explain says of what an operator can mend what it comes from.
 func explain(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "25006" {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "25006" {
 		return fmt.Errorf("PostgreSQL is read-only, a standby or with default_transaction_read_only on: %w", err)
 	}
 	return err

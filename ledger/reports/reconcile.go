@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -206,11 +207,7 @@ func (r *reconciliation) byEvent() (ids []string, byEvent map[string][]*Reconcil
 			byEvent[a.EventID] = append(byEvent[a.EventID], a)
 		}
 	}
-	for id := range byEvent {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids, byEvent
+	return slices.Sorted(maps.Keys(byEvent)), byEvent
 }
 
 func (r *reconciliation) readEvents(ctx context.Context) error {

@@ -106,8 +106,7 @@ func (s *SMTP) Write(ctx context.Context, to, subject, body string) error {
 		return fmt.Errorf("set up mail: %w", err)
 	}
 	if err := client.DialAndSendWithContext(ctx, message); err != nil {
-		var refused *gomail.SendError
-		if errors.As(err, &refused) && !refused.IsTemp() && refused.ErrorCode() >= 500 {
+		if refused, ok := errors.AsType[*gomail.SendError](err); ok && !refused.IsTemp() && refused.ErrorCode() >= 500 {
 			return fmt.Errorf("%w: %w", ErrUndeliverable, err)
 		}
 		return fmt.Errorf("hand a letter to the mail server: %w", err)
