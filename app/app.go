@@ -56,22 +56,23 @@ type App struct {
 	drain   time.Duration
 	first   func(FirstLogin)
 
-	token    string
-	box      *signer.Box
-	db       *database.DB
-	ledger   *ledger.Ledger
-	accounts *accounts.Accounts
-	trail    *audit.Trail
-	reports  *reports.Reports
-	prices   *prices.Prices
-	queue    *queue.Queue
-	tracer   trace.Tracer // nil: nobody asks for spans
-	limiter  *web.Limiter // of rates, through the queue's Redis and connections of its own
-	keys     *keyring
-	composer *delivery.Composer
-	refusals *ingest.Refusals // nil without the role that takes events
-	tokens   *ingest.Tokens   // nil without that role
-	worker   *delivery.Worker // nil without its role
+	token      string
+	box        *signer.Box
+	masterKeys *masterKeys
+	db         *database.DB
+	ledger     *ledger.Ledger
+	accounts   *accounts.Accounts
+	trail      *audit.Trail
+	reports    *reports.Reports
+	prices     *prices.Prices
+	queue      *queue.Queue
+	tracer     trace.Tracer // nil: nobody asks for spans
+	limiter    *web.Limiter // of rates, through the queue's Redis and connections of its own
+	keys       *keyring
+	composer   *delivery.Composer
+	refusals   *ingest.Refusals // nil without the role that takes events
+	tokens     *ingest.Tokens   // nil without that role
+	worker     *delivery.Worker // nil without its role
 
 	dispatcher *delivery.Dispatcher
 
@@ -336,7 +337,7 @@ func (a *App) internalAPI() http.Handler {
 		Events: a.ledger, Deliveries: a.ledger, Endpoints: a.ledger, Replays: a.ledger, Erasures: a.ledger, Orders: a.ledger, Rates: a.prices, PartnerUpdates: a.ledger,
 		Partners: a.accounts, Secrets: a.accounts, Accepted: lists, Sent: lists, OrderLists: lists, Audit: a.trail,
 		Mailbox: partners.NewMailbox(a.accounts, a.box),
-		Token:   a.token, Tokens: a.tokens, Key: a.keys.current, Keys: signingKeys{a.keys, a.accounts}, Box: a.box, Composer: a.composer,
+		Token:   a.token, Tokens: a.tokens, Key: a.keys.current, Keys: signingKeys{a.keys, a.accounts}, MasterKey: a.masterKeys, Box: a.box, Composer: a.composer,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver, Timeout: a.config.Timeout, Limits: terms(a.config).Limits,
 		Limiter: a.limiter, Refusals: a.refusals, Metrics: a.ingestMetrics, Web: a.webMetrics, Log: a.log,
 	}).Handler()

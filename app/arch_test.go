@@ -74,6 +74,7 @@ var parts = map[string][]string{
 	"ledger/accounts":   {"webhook", "partners", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/audit":      {"webhook", "partners", "ledger/database"},
 	"ledger/prices":     {"orders", "partners", "ledger/audit", "ledger/rows", "ledger/database"},
+	"ledger/seals":      {"webhook", "partners", "delivery", "ledger/audit", "ledger/database"},
 	"ledger/reports":    {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/rows":       {"webhook", "orders", "partners", "delivery", "ledger/database"},
 	"ledger/database":   {"webhook", "partners"},

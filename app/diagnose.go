@@ -18,6 +18,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/ledger/seals"
 	"ledgerhook/partners/mail"
 	"ledgerhook/web"
 	"ledgerhook/webhook"
@@ -126,13 +127,40 @@ func (d *diagnosis) keys(ctx context.Context, db *database.DB) {
 		d.add("keys", err, "none yet: the first \"ledgerhook serve\" makes them")
 		return
 	}
+	fits, err := d.sealed(ctx, db, key)
 	ring := newKeyring(db, key.box, d.cfg.Retention)
-	err = ring.load(ctx)
-	detail := "the master key fits; no signing key yet, the first \"ledgerhook serve\" makes it"
+	if err == nil {
+		err = ring.load(ctx)
+	}
+	detail := fits + "; no signing key yet, the first \"ledgerhook serve\" makes it"
 	if active := ring.current(); active != nil {
-		detail = "the master key fits; notifications are signed with " + active.ID()
+		detail = fits + "; notifications are signed with " + active.ID()
 	}
 	d.add("keys", err, detail)
+}
+
+// sealed says whether everything that is encrypted can be read, and whether the
+// previous master key is still needed.
+func (d *diagnosis) sealed(ctx context.Context, db *database.DB, key masterKey) (fits string, err error) {
+	others, unreadable, err := seals.New(db).Look(ctx, key.box)
+	if err != nil {
+		return "", err
+	}
+	if len(unreadable) > 0 {
+		return "", fmt.Errorf("the master key does not open what these hold encrypted: %s", strings.Join(unreadable, ", "))
+	}
+	_, changing, err := db.MasterKeyChange(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case key.previous == "":
+		return "the master key fits", nil
+	case key.box.Names()[0] != key.own.Names()[0]:
+		return key.previous + " is still the key that encrypts: run \"ledgerhook master-key rotate\"", nil
+	case changing || others > 0:
+		return fmt.Sprintf("the master key fits; %s is needed until the change has ended, %d secrets are left: run \"ledgerhook master-key rotate\"", key.previous, others), nil
+	}
+	return "the master key fits; " + key.previous + " is no longer needed: take it away", nil
 }
 
 // egress checks that the partners' URLs still lead to addresses that may be

@@ -42,8 +42,6 @@ func newKeyring(db *database.DB, box *signer.Box, retention time.Duration) *keyr
 	return &keyring{db: db, box: box, overlap: retention + keyOverlap, opened: map[string]*signer.Key{}}
 }
 
-func sealPurpose(keyID string) string { return "signing-key/" + keyID }
-
 // openKeys reads the signing keys, again and again. A ledger without one gets
 // its first.
 func (a *App) openKeys(ctx context.Context) error {
@@ -76,8 +74,9 @@ func (k *keyring) generate(now time.Time, after time.Duration) (made partners.Si
 	if err != nil {
 		return made, fmt.Errorf("make the signing key: %w", err)
 	}
-	return partners.SigningKey{ID: key.ID(), PublicPEM: key.PublicPEM(), Sealed: k.box.Seal(sealPurpose(key.ID()), key.PrivatePEM()),
-		CreatedAt: now, ActivatesAt: now.Add(after)}, nil
+	made = partners.SigningKey{ID: key.ID(), PublicPEM: key.PublicPEM(), CreatedAt: now, ActivatesAt: now.Add(after)}
+	made.Sealed = k.box.Seal(made.SealPurpose(), key.PrivatePEM())
+	return made, nil
 }
 
 func (k *keyring) load(ctx context.Context) error {
@@ -91,7 +90,7 @@ func (k *keyring) load(ctx context.Context) error {
 		if k.opened[s.ID] != nil {
 			continue
 		}
-		pem, err := k.box.Open(sealPurpose(s.ID), s.Sealed)
+		pem, err := k.box.Open(s.SealPurpose(), s.Sealed)
 		if err != nil {
 			return fmt.Errorf("open signing key %s: %w", s.ID, err)
 		}

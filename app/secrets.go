@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -11,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"ledgerhook/config"
 	"ledgerhook/ledger/database"
@@ -22,9 +22,6 @@ const (
 	masterKeyFile   = "master-key"
 	previousKeyFile = "previous-master-key"
 	tokenFile       = "internal-token"
-
-	// followEvery is how often a process reads which master key seals.
-	followEvery = 2 * time.Second
 )
 
 // openSecrets takes the master key and the token from the configuration, or
@@ -52,29 +49,20 @@ func (a *App) openSecrets(ctx context.Context) error {
 		}
 	}
 	a.box = key.box
-	a.background("stop following the master key", func(ctx context.Context) {
-		a.every(ctx, followEvery, "follow the master key", func(ctx context.Context) error { return a.followMasterKey(ctx, key) })
-	})
+	if err := a.followMasterKey(ctx, key); err != nil {
+		return err
+	}
 	if a.token = a.config.Token; a.token == "" {
 		a.token, err = keptSecret(a.config.DataDir, tokenFile, newToken)
 	}
 	return err
 }
 
-// followMasterKey seals with the key that the ledger says by now. A process that
-// does not know it ends: nobody could open what it seals.
-func (a *App) followMasterKey(ctx context.Context, key masterKey) error {
-	_, err := a.db.CheckMasterKey(ctx, key.box)
-	if errors.Is(err, database.ErrOtherMasterKey) || errors.Is(err, database.ErrPreviousNotThere) {
-		a.fail(key.advise(err))
-	}
-	return err
-}
-
 // masterKey is the master key of a configuration, and where it is from.
 type masterKey struct {
-	box      *signer.Box // knows the previous key, too
-	file     string      // ""; the configuration says it
+	own      *signer.Box // knows the key alone
+	box      *signer.Box // knows the previous one, too
+	file     string      // "": the configuration says it
 	made     string      // what the file is to hold if it is missing
 	previous string      // where the previous key is from; "": there is none
 }
@@ -97,6 +85,9 @@ func findMasterKey(cfg config.Config) (found masterKey, err error) {
 			}
 		}
 	}
+	if found.own, err = signer.NewBox(key); err != nil {
+		return found, err
+	}
 	if previous == nil || bytes.Equal(previous, key) { // the same: a rotation that had only begun to write files
 		found.previous = ""
 		found.box, err = signer.NewBox(key)
@@ -105,6 +96,12 @@ func findMasterKey(cfg config.Config) (found masterKey, err error) {
 	found.box, err = signer.NewBox(key, previous)
 	return found, err
 }
+
+// previousFile is where the key before a key of the data directory is.
+func (k masterKey) previousFile() string { return filepath.Join(filepath.Dir(k.file), previousKeyFile) }
+
+// from is where the key is from, for people.
+func (k masterKey) from() string { return cmp.Or(k.file, "LEDGERHOOK_MASTER_KEY") }
 
 // readMasterKey reads one of the data directory's keys: nil if there is none and
 // generate gives none.
@@ -137,7 +134,7 @@ func (k masterKey) advise(err error) error {
 	const not = " is not the key that this database was encrypted with"
 	switch {
 	case errors.Is(err, database.ErrPreviousNotThere) && k.file != "":
-		return fmt.Errorf("%w: restore %s", database.ErrPreviousNotThere, filepath.Join(filepath.Dir(k.file), previousKeyFile))
+		return fmt.Errorf("%w: restore %s", database.ErrPreviousNotThere, k.previousFile())
 	case errors.Is(err, database.ErrPreviousNotThere):
 		return fmt.Errorf("%w: set it as LEDGERHOOK_PREVIOUS_MASTER_KEY", database.ErrPreviousNotThere)
 	case other && k.made != "":

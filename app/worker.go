@@ -107,13 +107,18 @@ func (a *App) background(name string, do func(context.Context)) {
 	})
 }
 
-// startLease registers the worker and keeps its lease.
-func (a *App) startLease(ctx context.Context, id string) error {
+// hostName is what this process is called: its machine and its number there.
+func hostName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	host = fmt.Sprintf("%s/%d", host, os.Getpid())
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// startLease registers the worker and keeps its lease.
+func (a *App) startLease(ctx context.Context, id string) error {
+	host := hostName()
 	if err := a.worker.TakeLease(ctx, a.ledger, host); err != nil {
 		return fmt.Errorf("register the worker: %w", err)
 	}

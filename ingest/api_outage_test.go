@@ -107,6 +107,6 @@ func everyRequest(t *testing.T, endpoint, eventID, deliveryID, secret string) []
 		{"PUT", "/rates/USDT", `{"price":25000,"network":"TRC20","walletAddress":"T1"}`}, {"GET", "/rates"}, {"GET", "/audit"}, {"GET", "/mailbox"},
 		{"POST", "/tokens", `{"name":"billing","scopes":["ingest"],"expiresAt":"` + time.Now().Add(time.Hour).Format(time.RFC3339) + `"}`}, {"GET", "/tokens"}, {"POST", "/tokens/tok_1/revoke"},
 		{"POST", "/erasures", `{"partnerCode":"acme","email":"an@example.com","reason":"x"}`},
-		{"GET", "/keys"}, {"POST", "/keys/rotate", `{}`},
+		{"GET", "/keys"}, {"POST", "/keys/rotate", `{}`}, {"POST", "/master-key/rotate"},
 	}
 }

@@ -96,6 +96,9 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := b.DB.KeepMasterKey(t.Context(), box); err != nil {
+		t.Fatal(err)
+	}
 	if err := b.DB.AddSigningKey(t.Context(), storedKey(keys()[0].ID(), time.Now())); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	webMetrics, metrics := web.NewMetrics(a.registry), ingest.NewMetrics(a.registry)
 	a.refusals = ingest.NewRefusals(l, metrics, log)
 	handler := (&ingest.Internal{
-		Events: l, Deliveries: l, Partners: b.Accounts, PartnerUpdates: l, Secrets: b.Accounts, Endpoints: l, Replays: l, Erasures: l, Orders: l, Accepted: b.Reports, Sent: b.Reports, OrderLists: b.Reports, Rates: b.Prices, Keys: storedKeys{b}, Mailbox: partners.NewMailbox(b.Accounts, box), Audit: b.Trail,
+		Events: l, Deliveries: l, Partners: b.Accounts, PartnerUpdates: l, Secrets: b.Accounts, Endpoints: l, Replays: l, Erasures: l, Orders: l, Accepted: b.Reports, Sent: b.Reports, OrderLists: b.Reports, Rates: b.Prices, Keys: storedKeys{b}, MasterKey: storedMasterKey{b, box}, Mailbox: partners.NewMailbox(b.Accounts, box), Audit: b.Trail,
 		Token: token, Tokens: ingest.NewTokens(b.Accounts, log), Key: func() *signer.Key { return keys()[0] }, Box: box,
 		Composer: delivery.NewComposer(keyring{}, box, delivery.NewMetrics(prometheus.NewRegistry())),
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),

@@ -113,6 +113,7 @@ type Internal struct {
 	OrderLists     OrderLists
 	Rates          Rates
 	Keys           SigningKeys
+	MasterKey      MasterKey
 	Mailbox        Mailbox
 	Audit          Audit
 
@@ -228,6 +229,8 @@ func (a *Internal) routes() map[string]route {
 
 		"GET /internal/v1/keys":         {read, a.listKeys},
 		"POST /internal/v1/keys/rotate": {administer, a.rotateSigningKey},
+
+		"POST /internal/v1/master-key/rotate": {administer, a.rotateMasterKey},
 
 		"POST /internal/v1/tokens":             {administer, a.createToken},
 		"GET /internal/v1/tokens":              {read, a.listTokens},

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,49 +57,11 @@ func telling(a webhook.Attempt) webhook.Attempt {
 // holds names every column of the database that holds text, as text or bytes.
 func holds(t *testing.T, b *ledgertest.Bench, text string) (found []string) {
 	t.Helper()
-	query := "SELECT name FROM sqlite_master WHERE type = 'table'"
-	if b.At.DatabaseURL != "" {
-		query = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'"
-	}
-	names, err := b.Raw.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tables []string
-	for names.Next() {
-		var name string
-		if err := names.Scan(&name); err != nil {
-			t.Fatal(err)
+	b.EachValue(t, func(column string, value []byte) {
+		if bytes.Contains(value, []byte(text)) && !slices.Contains(found, column) {
+			found = append(found, column)
 		}
-		tables = append(tables, name)
-	}
-	for _, table := range tables {
-		rows, err := b.Raw.QueryContext(t.Context(), "SELECT * FROM "+table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			values, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
-			for i := range values {
-				into[i] = &values[i]
-			}
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
-			for i, v := range values {
-				if where := table + "." + columns[i]; bytes.Contains(v, []byte(text)) && !slices.Contains(found, where) {
-					found = append(found, where)
-				}
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return found
 }
 

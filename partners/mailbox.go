@@ -26,6 +26,9 @@ type KeptLetter struct {
 	CreatedAt  time.Time
 }
 
+// SealPurpose binds a sealed code to its letter.
+func (k KeptLetter) SealPurpose() string { return "letter/" + k.ID }
+
 // MailboxStore remembers letters.
 type MailboxStore interface {
 	KeepLetter(ctx context.Context, l KeptLetter) error
@@ -45,8 +48,9 @@ func NewMailbox(store MailboxStore, box *signer.Box) *Mailbox { return &Mailbox{
 
 // Carry implements mail.Carrier.
 func (m *Mailbox) Carry(ctx context.Context, l Letter) error {
-	id := webhook.NewID(LetterPrefix)
-	return m.store.KeepLetter(ctx, KeptLetter{id, l.To, m.box.Seal("letter/"+id, []byte(l.Code)), time.Now()})
+	k := KeptLetter{ID: webhook.NewID(LetterPrefix), To: l.To, CreatedAt: time.Now()}
+	k.SealedCode = m.box.Seal(k.SealPurpose(), []byte(l.Code))
+	return m.store.KeepLetter(ctx, k)
 }
 
 // OpenLetter is a letter of the mailbox that can be read.
@@ -65,7 +69,7 @@ func (m *Mailbox) List(ctx context.Context, cursor string, limit int) (letters [
 		return nil, "", fmt.Errorf("list the mailbox: %w", err)
 	}
 	for _, k := range kept {
-		code, err := m.box.Open("letter/"+k.ID, k.SealedCode)
+		code, err := m.box.Open(k.SealPurpose(), k.SealedCode)
 		if err != nil {
 			return nil, "", fmt.Errorf("open letter %s: %w", k.ID, err)
 		}

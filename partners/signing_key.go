@@ -17,6 +17,9 @@ type SigningKey struct {
 	RetiresAt   time.Time // until when it is published; zero: no other is to follow it
 }
 
+// SealPurpose binds a sealed signing key to its row.
+func (k SigningKey) SealPurpose() string { return "signing-key/" + k.ID }
+
 // The states of a signing key.
 const (
 	KeyPending  = "pending"  // published, to sign later

@@ -55,6 +55,9 @@ type Issued struct {
 	AccessExpires   time.Time
 }
 
+// SealPurpose binds a sealed pair to its family.
+func (f Family) SealPurpose() string { return "token-pair/" + f.ID }
+
 // EndsAt is when nothing of the family is good for anything any more.
 func (f Family) EndsAt() time.Time { return f.CurrentUntil.Add(AccessLife) }
 
@@ -156,11 +159,11 @@ func (t *Tokens) Refresh(ctx context.Context, partnerCode, token string) (pair P
 		case rotate:
 			var next Issued
 			pair, next = f.next(now)
-			f.RotatedAt, f.SealedPair = now, t.seal(f.ID, pair)
+			f.RotatedAt, f.SealedPair = now, t.seal(*f, pair)
 			ok, issued = true, &next
 		case repeat:
 			if len(f.SealedPair) > 0 { // else a process whose clock is ahead has swept it away
-				pair, err = t.open(f.ID, f.SealedPair)
+				pair, err = t.open(*f)
 				ok = err == nil
 			}
 		case revoke:
@@ -197,22 +200,23 @@ type keptPair struct {
 	AccessExpires, RefreshExpires int64 // seconds since 1970
 }
 
-func (t *Tokens) seal(family string, p Pair) []byte {
+func (t *Tokens) seal(f Family, p Pair) []byte {
 	plain, err := json.Marshal(keptPair{p.Access, p.Refresh, p.AccessExpires.Unix(), p.RefreshExpires.Unix()})
 	if err != nil {
 		panic(err) // strings and numbers always have a JSON form
 	}
-	return t.box.Seal("token-pair/"+family, plain)
+	return t.box.Seal(f.SealPurpose(), plain)
 }
 
-func (t *Tokens) open(family string, sealed []byte) (Pair, error) {
-	plain, err := t.box.Open("token-pair/"+family, sealed)
+// open opens the pair that the family keeps.
+func (t *Tokens) open(f Family) (Pair, error) {
+	plain, err := t.box.Open(f.SealPurpose(), f.SealedPair)
 	if err != nil {
-		return Pair{}, fmt.Errorf("open the pair of %s: %w", family, err)
+		return Pair{}, fmt.Errorf("open the pair of %s: %w", f.ID, err)
 	}
 	var k keptPair
 	if err := json.Unmarshal(plain, &k); err != nil {
-		return Pair{}, fmt.Errorf("read the pair of %s: %w", family, err)
+		return Pair{}, fmt.Errorf("read the pair of %s: %w", f.ID, err)
 	}
 	return Pair{k.Access, k.Refresh, time.Unix(k.AccessExpires, 0).UTC(), time.Unix(k.RefreshExpires, 0).UTC()}, nil
 }

@@ -112,6 +112,25 @@ func (b *Box) Names() (names []string) {
 	return names
 }
 
+// Is reports whether the box seals with key.
+func (b *Box) Is(key []byte) bool {
+	k, err := newMasterKey(key)
+	return err == nil && k.name == b.Names()[0]
+}
+
+// Learn makes one more master key known, which opens until the box follows it.
+func (b *Box) Learn(key []byte) error {
+	k, err := newMasterKey(key)
+	if err != nil {
+		return err
+	}
+	b.change.Lock()
+	defer b.change.Unlock()
+	keys := append(slices.Clone(*b.keys.Load()), k)
+	b.keys.Store(&keys)
+	return nil
+}
+
 // Follow makes the master key that has sealed a text the one that seals.
 func (b *Box) Follow(purpose string, sealed []byte) error {
 	b.change.Lock()
@@ -143,6 +162,16 @@ func (b *Box) Seal(purpose string, plain []byte) []byte {
 func (b *Box) Open(purpose string, sealed []byte) ([]byte, error) {
 	plain, _, err := open(*b.keys.Load(), purpose, sealed)
 	return plain, err
+}
+
+// Reseal returns a sealed text as the master key that seals now seals it; nil if
+// that has sealed it already.
+func (b *Box) Reseal(purpose string, sealed []byte) ([]byte, error) {
+	plain, by, err := open(*b.keys.Load(), purpose, sealed)
+	if err != nil || by == 0 {
+		return nil, err
+	}
+	return b.Seal(purpose, plain), nil
 }
 
 // open returns, too, which of the keys has sealed the text.

@@ -144,6 +144,17 @@ func (g *Gateway) Run(limit time.Duration, args ...string) string {
 	return output.String()
 }
 
+// Begin starts a command that reaches the running gateway, and returns what it
+// prints.
+func (g *Gateway) Begin(args ...string) (*Process, *Output) {
+	g.tb.Helper()
+	output := &Output{}
+	cmd := g.command(output, args...)
+	url, token := g.Reach()
+	cmd.Env = append(cmd.Env, "LEDGERHOOK_URL="+url, "LEDGERHOOK_TOKEN="+token)
+	return Launch(g.tb, cmd), output
+}
+
 // Kill ends the gateway as kill -9 does.
 func (g *Gateway) Kill() { g.Process.Kill() }
 

@@ -18,7 +18,7 @@ func TestTheDocumentationListsEveryCommand(t *testing.T) {
 	commands, _, _ := strings.Cut(string(text), "\n## ") // the tables before the first chapter
 	listed := map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\| ").FindAllStringSubmatch(commands, -1) {
-		for _, code := range regexp.MustCompile("`([a-z]+)([^`]*)`").FindAllStringSubmatch(row[1], -1) {
+		for _, code := range regexp.MustCompile("`([a-z-]+)([^`]*)`").FindAllStringSubmatch(row[1], -1) {
 			listed[code[1]] = strings.FieldsFunc(code[2], func(r rune) bool { return strings.ContainsRune(` \|`, r) })
 			slices.Sort(listed[code[1]])
 		}

@@ -71,7 +71,8 @@ func sealed(t *testing.T) string {
 	return address
 }
 
-// inside is a database with an endpoint at an address that may not be dialled.
+// inside is a database with an endpoint at an address that may not be dialled,
+// and a partner whose secret no key has sealed.
 func inside(t *testing.T) string {
 	t.Helper()
 	address := migrated(t)
@@ -82,6 +83,12 @@ func inside(t *testing.T) string {
 	now := time.Now()
 	err = l.CreatePartner(t.Context(), partners.Partner{Code: "acme", PublicKey: []byte("pem"), SealedSecret: []byte("sealed"), Settings: partners.DefaultSettings(), CreatedAt: now},
 		partners.Secret{ID: webhook.NewID(webhook.SecretPrefix), PartnerCode: "acme", State: partners.SecretActive, Sealed: []byte("sealed"), CreatedAt: now, ActivatedAt: now})
+	if err == nil {
+		var box *signer.Box
+		if box, err = signer.NewBox([]byte("master-key-of-the-test-32-bytes!")); err == nil {
+			err = l.DB.KeepMasterKey(t.Context(), box)
+		}
+	}
 	if err == nil {
 		_, err = l.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "acme", URL: "https://10.0.0.1/hook", CreatedAt: now, Window: webhook.Window{MaxInFlight: 4}}, nil)
 	}
@@ -112,6 +119,7 @@ func misconfigurations(t *testing.T) []misconfiguration {
 		t.Fatal(err)
 	}
 	empty := ledgertest.Options(t, "postgres").DatabaseURL
+	address := inside(t)
 	damaged := filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(filepath.Join(damaged, "ledger.db"), 0o700); err != nil {
 		t.Fatal(err)
@@ -140,12 +148,13 @@ func misconfigurations(t *testing.T) []misconfiguration {
 		{"a database that needs a newer program", set(migrated(t, "INSERT INTO ledgerhook_migrations (version_id, is_applied) VALUES (99999, TRUE)", "UPDATE meta SET value = '99999' WHERE key = 'schema/oldest'")), "ledger", "run the newer ledgerhook"},
 		{"a database that is read-only", set(migrated(t) + "&default_transaction_read_only=on"), "ledger", "read-only"},
 		{"another master key than the database's", set(sealed(t)), "keys", "LEDGERHOOK_MASTER_KEY"},
+		{"a secret that the master key does not open", set(address), "keys", "does not open what these hold encrypted: partners acme"},
 		{"an embedded ledger that cannot be opened", []string{"LEDGERHOOK_DATA_DIR=" + damaged}, "ledger", "ledger.db"},
 		{"a Redis that cannot be reached", set(nowhere, "LEDGERHOOK_REDIS_URL=redis://127.0.0.1:1"), "queue", "127.0.0.1:1"},
 		{"a Redis that takes nothing", set(nowhere, redis(t, "min-replicas-to-write", "1")), "queue", "NOREPLICAS"},
 		{"a Redis that may evict what is queued", set(nowhere, redis(t, "maxmemory-policy", "allkeys-lru")), "queue", "noeviction"},
 		{"a mail server that cannot be reached", []string{"LEDGERHOOK_SMTP_URL=smtp://127.0.0.1:1"}, "mail", "reach the mail server"},
-		{"an endpoint inside a private network", set(inside(t)), "egress", "10.0.0.1"},
+		{"an endpoint inside a private network", set(address), "egress", "10.0.0.1"},
 	}
 }
 

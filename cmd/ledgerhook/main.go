@@ -105,7 +105,7 @@ See it work:  ledgerhook demo`,
 		}
 	}
 	add("server", c.serve(), c.demo(), c.migrate(), c.backup(), c.restore(), c.doctor())
-	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries(), c.replay(), c.rate(), c.keys(), c.erase(), c.tokens())
+	add("client", c.partner(), c.endpoint(), c.secret(), c.send(), c.deliveries(), c.replay(), c.rate(), c.keys(), c.masterKey(), c.erase(), c.tokens())
 	add("offline", c.listen(), c.verify(), c.sign(), c.keygen(), c.version())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
