@@ -34,7 +34,6 @@ func (c *cli) masterKey() *cobra.Command {
 }
 
 func (c *cli) masterKeyRotate() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Encrypt everything at rest again, under the new master key",
@@ -51,15 +50,11 @@ Once it says so the previous key opens nothing any more and can be taken away.
 Keep it with the backups that were made until then: they need it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, err := c.client()
+			last, err := c.rotateMasterKey(cmd.Context())
 			if err != nil {
 				return err
 			}
-			last, err := c.rotateMasterKey(cmd.Context(), api)
-			if err != nil {
-				return err
-			}
-			if asJSON {
+			if c.json {
 				raw, err := json.Marshal(last)
 				if err != nil {
 					return err
@@ -73,16 +68,16 @@ Keep it with the backups that were made until then: they need it.`,
 			return t.flush()
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 // rotateMasterKey asks until nothing needs the previous key any more, and returns
 // the last step with the counts of all.
-func (c *cli) rotateMasterKey(ctx context.Context, api *client) (last rotationStep, err error) {
+func (c *cli) rotateMasterKey(ctx context.Context) (last rotationStep, err error) {
 	said, resealed := "", 0
 	for further := time.Now(); ; {
-		last, _, err = fetch[rotationStep](ctx, api, http.MethodPost, masterKeyPath, nil)
+		last, _, err = fetch[rotationStep](ctx, c, http.MethodPost, masterKeyPath, nil)
 		if err != nil {
 			return last, err
 		}
