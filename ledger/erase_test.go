@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,11 +15,14 @@ import (
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
+	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
 
 // theirs are what a person or a card is known by, each found nowhere else.
 var theirs = []string{"ann@example.com", "LE THI BI MAT", "0099887766554", "PAYMENT FOR BI MAT", "0x5ec2e7ha54", "note-on-bi-mat", "why-bi-mat", "answer-of-bi-mat", "header-of-bi-mat", "detail-of-bi-mat"}
+
+var annUser = partners.NewUser("acme", "ann@example.com")
 
 var eraser = partners.AuditEntry{Actor: "api", Action: "erase", Detail: "request 4711"}
 
@@ -98,7 +102,13 @@ func stocked(t *testing.T, b *ledgertest.Bench) (mine, others orders.Order, wait
 	if _, _, err := b.TransitionOrder(t.Context(), conflicting.ID, orders.Move{To: orders.StatusPaymentCompleted, Actor: "api", Input: orders.TransitionInput{TxHash: "0x5ec2e7ha54", Reason: "why-bi-mat"}}); err == nil {
 		t.Fatal("an order that failed was paid")
 	}
-	issue(t, newTokens(t, b))
+	box, err := signer.NewBox(bytes.Repeat([]byte{1}, signer.MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := partners.NewTokens(b, box, slog.New(slog.DiscardHandler)).Issue(t.Context(), annUser); err != nil {
+		t.Fatal(err)
+	}
 	if err := b.AlterCode(t.Context(), annUser, func(s *partners.CodeState) { s.VerifiedAt = time.Now() }); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -144,36 +143,5 @@ func TestEventsAreListedByEveryFilterPageByPage(t *testing.T) {
 		wantKind(t, err, webhook.KindNotFound)
 		_, err = b.Delivery(t.Context(), "dlv_none")
 		wantKind(t, err, webhook.KindNotFound)
-	})
-}
-
-func TestTheAuditIsListedNewestFirst(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		began := time.Now().Add(-2 * time.Millisecond)
-		for _, action := range []string{"one", "two", "three"} {
-			if err := b.Audit(t.Context(), partners.AuditEntry{Actor: "api", Action: action, Target: "ep_1", Detail: "why"}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var actions []string
-		cursor := ""
-		for {
-			page, next, err := b.AuditEntries(t.Context(), partners.AuditFilter{Cursor: cursor, Limit: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range page {
-				actions = append(actions, e.Action)
-				if e.At.Before(began) || e.Actor != "api" || e.Target != "ep_1" || e.Detail != "why" {
-					t.Errorf("entry %+v", e)
-				}
-			}
-			if cursor = next; cursor == "" {
-				break
-			}
-		}
-		if !slices.Equal(actions, []string{"three", "two", "one"}) {
-			t.Errorf("actions %v", actions)
-		}
 	})
 }

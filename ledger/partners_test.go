@@ -1,17 +1,13 @@
 package ledger_test
 
 import (
-	"bytes"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
-	"ledgerhook/signer"
 	"ledgerhook/webhook"
 )
 
@@ -157,85 +153,5 @@ func TestPendingSecretsArePutUpWithUpToTen(t *testing.T) {
 			}
 		}
 		wantKind(t, add(), webhook.KindConflict)
-	})
-}
-
-func TestAnotherMasterKeyIsRefused(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		right := newBox(t)
-		wrong, err := signer.NewBox(bytes.Repeat([]byte{2}, signer.MasterKeySize))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, box := range []*signer.Box{wrong, right} { // looking alone decides nothing
-			if kept, err := b.DB.CheckMasterKey(t.Context(), box); kept || err != nil {
-				t.Fatalf("a new ledger: kept %t, %v", kept, err)
-			}
-		}
-		for range 2 { // the first one is remembered, the second compared
-			if err := b.DB.KeepMasterKey(t.Context(), right); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, looked := b.DB.CheckMasterKey(t.Context(), wrong)
-		for _, err := range []error{looked, b.DB.KeepMasterKey(t.Context(), wrong)} {
-			if !errors.Is(err, database.ErrOtherMasterKey) {
-				t.Errorf("a wrong master key: %v", err)
-			}
-		}
-		if kept, err := b.DB.CheckMasterKey(t.Context(), right); !kept || err != nil {
-			t.Errorf("the right master key: kept %t, %v", kept, err)
-		}
-	})
-}
-
-func TestTheLedgerSaysWhichMasterKeySeals(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		keys := [][]byte{bytes.Repeat([]byte{1}, signer.MasterKeySize), bytes.Repeat([]byte{2}, signer.MasterKeySize), bytes.Repeat([]byte{3}, signer.MasterKeySize)}
-		knowing := func(which ...int) *signer.Box {
-			t.Helper()
-			var others [][]byte
-			for _, i := range which[1:] {
-				others = append(others, keys[i])
-			}
-			box, err := signer.NewBox(keys[which[0]], others...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return box
-		}
-		if err := b.DB.KeepMasterKey(t.Context(), knowing(0)); err != nil {
-			t.Fatal(err)
-		}
-		for _, test := range []struct {
-			box  *signer.Box
-			want error
-		}{{knowing(0), nil}, {knowing(1, 0), nil}, {knowing(0, 1), nil}, {knowing(1), database.ErrOtherMasterKey}, {knowing(1, 2), database.ErrOtherMasterKey}} {
-			_, err := b.DB.CheckMasterKey(t.Context(), test.box)
-			if !errors.Is(err, test.want) || err == nil && test.box.Names()[0] != knowing(0).Names()[0] {
-				t.Errorf("%v: %v, want %v", test.box.Names(), err, test.want)
-			}
-		}
-	})
-}
-
-func TestThereIsOneFirstSigningKey(t *testing.T) {
-	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		now := time.Now().UTC().Truncate(time.Microsecond)
-		key := partners.SigningKey{ID: "key_1", Sealed: []byte("sealed"), PublicPEM: []byte("pem"), CreatedAt: now, ActivatesAt: now}
-		second := key
-		second.ID = "key_2"
-		for _, k := range []partners.SigningKey{key, second, key} { // whoever comes second finds one
-			if err := b.DB.AddSigningKey(t.Context(), k); err != nil {
-				t.Fatal(err)
-			}
-		}
-		keys, err := b.DB.SigningKeys(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]partners.SigningKey{key}, keys); diff != "" {
-			t.Errorf("keys (-want +got):\n%s", diff)
-		}
 	})
 }

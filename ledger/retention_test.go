@@ -11,6 +11,7 @@ import (
 
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -322,4 +323,21 @@ func TestADayThatCannotBeMadeKeepsNoOtherFromIt(t *testing.T) {
 	if _, err := b.Event(t.Context(), partners.Everything(), e.Event.ID); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestQuotesAreDeletedInTime(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		rate := orders.Rate{Crypto: "USDT", Network: "TRC20", Price: ledgertest.Amount(t, "25345.5"), WalletAddress: "T1"}
+		q, err := orders.NewQuote("acme", "a@example.com", 50_000, rate, orders.FeeRules{}, time.Minute)
+		if err == nil {
+			err = b.AddQuote(t.Context(), q)
+		}
+		if err == nil {
+			err = b.RetainAt(t.Context(), time.Now().AddDate(0, 0, 3), day)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "quotes", b.Count(t, "SELECT COUNT(*) FROM quotes"), 0)
+	})
 }

@@ -1,6 +1,7 @@
-package ledger_test
+package prices_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -10,14 +11,16 @@ import (
 	"ledgerhook/orders"
 )
 
+func TestMain(m *testing.M) { ledgertest.Main(m) }
+
 func TestARateIsTheNewestThatWasSet(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		if _, err := b.Rate(t.Context(), "USDT"); keyOf(err) != orders.KeyCryptoNotSupported {
+		_, err := b.Rate(t.Context(), "USDT")
+		if refused, ok := errors.AsType[*orders.Error](err); !ok || refused.Key != orders.KeyCryptoNotSupported {
 			t.Errorf("before any: %v", err)
 		}
 		var want orders.Rate
 		for _, price := range []string{"25000", "25345.123456"} {
-			var err error
 			want, err = b.SetRate(t.Context(), orders.Rate{Crypto: "USDT", Network: "TRC20", Price: ledgertest.Amount(t, price), WalletAddress: "T1"})
 			if err != nil {
 				t.Fatal(err)
@@ -77,13 +80,6 @@ func TestTheNewestValidQuoteOfTheSameIsFound(t *testing.T) {
 		}
 		if _, found, err := b.ValidQuote(t.Context(), "acme", "a@example.com", "USDT", 70_000, time.Minute); found || err != nil {
 			t.Errorf("of an amount never quoted: found %t, %v", found, err)
-		}
-
-		if err := b.RetainAt(t.Context(), time.Now().AddDate(0, 0, 3), 24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM quotes"); n != 0 {
-			t.Errorf("%d quotes are kept past the retention", n)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package ledger_test
+package audit_test
 
 import (
 	"fmt"
@@ -103,10 +103,10 @@ func TestManyWritersOfTheAuditMakeOneChain(t *testing.T) {
 
 func TestAnActAndItsEntryAreWrittenTogether(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
-		p := person(t, b, "", "ann", partners.RoleAdmin)
+		p := b.NewPerson(t, "", partners.RoleAdmin)
 		before := chain(t, b).Entries
-		_, err := b.AlterPerson(t.Context(), "", p.ID, byAdmin("person.disable"), func(p *partners.Person) error { p.Disabled = true; return nil })
-		wantKind(t, err, webhook.KindConflict) // the last admin
+		_, err := b.AlterPerson(t.Context(), "", p.ID, partners.AuditEntry{Actor: "admin", Action: "person.disable"}, func(p *partners.Person) error { p.Disabled = true; return nil })
+		same(t, "the last admin is disabled", webhook.KindOf(err), webhook.KindConflict)
 		same(t, "entries", chain(t, b).Entries, before)
 	})
 }
@@ -156,15 +156,48 @@ func TestEntriesOfATimeWithoutAChainBecomeItsBeginning(t *testing.T) {
 		if s := chain(t, b); s.BrokenAt == "" {
 			t.Errorf("entries outside the chain pass: %+v", s)
 		}
-		closed(t, b, func() {
-			if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
-				t.Fatal(err)
-			}
-		})
+		if err := b.Close(); err != nil { // SQLite is alone on its folder
+			t.Fatal(err)
+		}
+		if _, err := ledger.Migrate(t.Context(), b.At); err != nil {
+			t.Fatal(err)
+		}
+		b.Reopen(t)
 		act(t, b.Trail, partners.AuditEntry{Actor: "api", Action: "x", Target: "acme"})
 		s := chain(t, b)
 		same(t, "entries", s.Entries, 4)
 		same(t, "broken", s.BrokenAt, "")
 		same(t, "of the partner", len(entries(t, b, partners.AuditFilter{PartnerCode: "acme"})), 4)
+	})
+}
+
+func TestTheAuditIsListedNewestFirst(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		began := time.Now().Add(-2 * time.Millisecond)
+		for _, action := range []string{"one", "two", "three"} {
+			if err := b.Audit(t.Context(), partners.AuditEntry{Actor: "api", Action: action, Target: "ep_1", Detail: "why"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var actions []string
+		cursor := ""
+		for {
+			page, next, err := b.AuditEntries(t.Context(), partners.AuditFilter{Cursor: cursor, Limit: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range page {
+				actions = append(actions, e.Action)
+				if e.At.Before(began) || e.Actor != "api" || e.Target != "ep_1" || e.Detail != "why" {
+					t.Errorf("entry %+v", e)
+				}
+			}
+			if cursor = next; cursor == "" {
+				break
+			}
+		}
+		if !slices.Equal(actions, []string{"three", "two", "one"}) {
+			t.Errorf("actions %v", actions)
+		}
 	})
 }

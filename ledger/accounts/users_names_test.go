@@ -1,4 +1,4 @@
-package ledger_test
+package accounts_test
 
 import (
 	"testing"

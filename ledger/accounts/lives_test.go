@@ -1,4 +1,4 @@
-package ledger_test
+package accounts_test
 
 import (
 	"testing"
@@ -76,7 +76,7 @@ func TestAReplacedKeyVerifiesForADayAlsoByAClockThatWasAhead(t *testing.T) {
 		b.Partner(t, "umbrella")
 		now := time.Now().Truncate(time.Microsecond).UTC()
 		right := now.Add(partners.KeyOverlap)
-		for code, ahead := range map[string]time.Duration{"acme": 40 * day, "umbrella": database.MaxClockSkew} {
+		for code, ahead := range map[string]time.Duration{"acme": 40 * 24 * time.Hour, "umbrella": database.MaxClockSkew} {
 			_, err := b.UpdatePartner(t.Context(), code, func(p *partners.Partner) error { return p.ReplaceKey([]byte("new"), now.Add(ahead)) })
 			if err != nil {
 				t.Fatal(err)
