@@ -152,12 +152,12 @@ func (w *world) people(admin *visitor) {
 	w.partnerLink = admin.invite("globex", "developer")
 }
 
-// recover replays what failed as somebody of the partner, and returns the
-// replay's id.
+// recover replays what failed, and was delivered by replay since, as somebody of
+// the partner, and returns the replay's id.
 func (w *world) recover(v *visitor) string {
 	w.t.Helper()
-	page := v.must(v.post("/portal/replays", url.Values{"id": {w.exhausted}}))
-	form := url.Values{"reason": {"our maintenance is over"}, "rate": {"10"}}
+	page := v.must(v.post("/portal/replays", url.Values{"id": {w.exhausted}, "asked": {"1"}}))
+	form := url.Values{"reason": {"our maintenance is over"}, "rate": {"10"}, "asked": {"1"}}
 	for _, field := range []string{"form", "q", "ids", "of", "at"} {
 		form.Set(field, hidden(page, field))
 	}
