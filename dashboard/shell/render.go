@@ -46,7 +46,7 @@ func (q *Request) Render(w http.ResponseWriter, r *http.Request, name string, vi
 // RenderStatus answers with the template of a page. An error means that
 // nothing was written.
 func (q *Request) RenderStatus(w http.ResponseWriter, r *http.Request, status int, name string, view any) error {
-	p, err := q.Surface.page(name, q.Locale)
+	p, err := q.Surface.page(name)
 	if err != nil {
 		return err
 	}

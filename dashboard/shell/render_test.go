@@ -11,7 +11,7 @@ import (
 // component draws one part of a page.
 func component(t *testing.T, name string, view any) string {
 	t.Helper()
-	page, err := ownTemplates.page("error", locale.English)
+	page, err := ownTemplates.page("error")
 	if err != nil {
 		t.Fatal(err)
 	}

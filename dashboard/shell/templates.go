@@ -25,19 +25,16 @@ var ownTemplates = NewTemplates(templateFiles, nil)
 // layout are the templates that every page is put together with.
 var layout = []string{"layout.html", "components.html"}
 
-// Templates are the pages of one package: of each file one for each language,
-// inside the layout. Each is put together when it is first asked for: all of
+// Templates are the pages of one package: each file is one,
+// inside the layout. It is put together when it is first asked for: all of
 // them together take a third of a start, and most are never seen.
 type Templates struct {
 	files     fs.FS
 	functions func(*locale.Speller) template.FuncMap
-	pages     func() (map[string]pageTemplate, error) // by name
+	pages     func() (map[string]*printer, error) // by name
 }
 
-// pageTemplate is a page by language.
-type pageTemplate map[string]*printer
-
-// printer prints a page in a language. What a template calls belongs to it and
+// printer prints a page for whoever reads it, in their language. What a template calls belongs to it and
 // not to one of its executions, so each copy of it serves one reader at a time;
 // as many are made as are needed at once.
 type printer struct {
@@ -80,7 +77,7 @@ func NewTemplates(files fs.FS, functions func(*locale.Speller) template.FuncMap)
 	return t
 }
 
-func (t *Templates) find() (map[string]pageTemplate, error) {
+func (t *Templates) find() (map[string]*printer, error) {
 	own, err := fs.Sub(t.files, "templates")
 	if err != nil {
 		return nil, err
@@ -89,32 +86,26 @@ func (t *Templates) find() (map[string]pageTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages := map[string]pageTemplate{}
-	for _, language := range locale.All() {
-		base := sync.OnceValues(func() (*template.Template, error) { return t.base(own, files, language) })
-		for _, file := range files {
-			if slices.Contains(layout, file) || file == "parts.html" {
-				continue
-			}
-			name := strings.TrimSuffix(file, path.Ext(file))
-			if pages[name] == nil {
-				pages[name] = pageTemplate{}
-			}
-			pages[name][language] = &printer{set: t, page: sync.OnceValues(func() (*template.Template, error) {
-				base, err := base()
-				if err != nil {
-					return nil, err
-				}
-				return template.Must(base.Clone()).ParseFS(own, file)
-			})}
+	pages := map[string]*printer{}
+	base := sync.OnceValues(func() (*template.Template, error) { return t.base(own, files) })
+	for _, file := range files {
+		if slices.Contains(layout, file) || file == "parts.html" {
+			continue
 		}
+		pages[strings.TrimSuffix(file, path.Ext(file))] = &printer{set: t, page: sync.OnceValues(func() (*template.Template, error) {
+			base, err := base()
+			if err != nil {
+				return nil, err
+			}
+			return template.Must(base.Clone()).ParseFS(own, file)
+		})}
 	}
 	return pages, nil
 }
 
-// base is what every page of a language begins with.
-func (t *Templates) base(own fs.FS, files []string, language string) (*template.Template, error) {
-	base := template.New("").Funcs(t.allFunctions(&locale.Speller{Locale: language}))
+// base is what every page begins with.
+func (t *Templates) base(own fs.FS, files []string) (*template.Template, error) {
+	base := template.New("").Funcs(t.allFunctions(&locale.Speller{}))
 	shell, err := fs.Sub(templateFiles, "templates")
 	if err != nil {
 		return nil, err
@@ -134,20 +125,20 @@ func (t *Templates) allFunctions(reader *locale.Speller) template.FuncMap {
 	return all
 }
 
-// page is one in a language; nil if there is none of the name.
-func (t *Templates) page(name, language string) (*printer, error) {
+// page is the one of a name; nil if there is none.
+func (t *Templates) page(name string) (*printer, error) {
 	pages, err := t.pages()
-	if err != nil || pages[name][language] == nil {
+	if err != nil || pages[name] == nil {
 		return nil, err
 	}
-	if _, err := pages[name][language].page(); err != nil {
+	if _, err := pages[name].page(); err != nil {
 		return nil, fmt.Errorf("parse the page %s: %w", name, err)
 	}
-	return pages[name][language], nil
+	return pages[name], nil
 }
 
-// CheckTemplates puts every page together in every language, which else happens
-// when somebody asks for it.
+// CheckTemplates puts every page together, which else happens when somebody asks
+// for it.
 func (s *Surface) CheckTemplates() error {
 	err := ownTemplates.check()
 	for _, set := range s.templates {
@@ -159,18 +150,16 @@ func (s *Surface) CheckTemplates() error {
 func (t *Templates) check() error {
 	pages, err := t.pages()
 	for name := range pages {
-		for _, language := range locale.All() {
-			_, wrong := t.page(name, language)
-			err = errors.Join(err, wrong)
-		}
+		_, wrong := t.page(name)
+		err = errors.Join(err, wrong)
 	}
 	return err
 }
 
-// page is one of the surface in a language.
-func (s *Surface) page(name, language string) (*printer, error) {
+// page is one of the surface.
+func (s *Surface) page(name string) (*printer, error) {
 	for _, set := range append(s.templates, ownTemplates) {
-		if p, err := set.page(name, language); p != nil || err != nil {
+		if p, err := set.page(name); p != nil || err != nil {
 			return p, err
 		}
 	}
