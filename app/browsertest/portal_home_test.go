@@ -62,7 +62,7 @@ func TestTheStepsOfTheFirstPageAreWalked(t *testing.T) {
 		}
 		b.signIn("/portal", code, goodPassword)
 		b.visit("/portal")
-		b.sees("1 of 5 steps done", "Take your first notification")
+		b.sees("1 of 5 steps done", "Receive your first notification")
 		b.readable("with five steps")
 		b.fits("with five steps")
 		b.press("Add an endpoint")

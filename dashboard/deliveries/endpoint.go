@@ -70,11 +70,11 @@ func (p EndpointPanel) State() shell.Pill {
 func (p EndpointPanel) Breaker() shell.Pill {
 	switch p.Window.Breaker.State {
 	case webhook.BreakerOpen:
-		return shell.Bad(locale.Text("breaker open"))
+		return shell.Bad(locale.Text("breaker: deliveries wait"))
 	case webhook.BreakerHalfOpen:
-		return shell.Warn(locale.Text("breaker on probation"))
+		return shell.Warn(locale.Text("breaker: trying again"))
 	}
-	return shell.Good(locale.Text("breaker closed"))
+	return shell.Good(locale.Text("breaker: deliveries pass"))
 }
 
 // BreakerClosed reports whether deliveries pass the breaker.

@@ -123,8 +123,8 @@ func queueStage(e evidence) stageView {
 	}
 	return stageView{"Queue", "list", []shell.Figure{
 		shell.FigureOf("In flight", e.Situation, func(s reports.Situation) string { return english.Number(s.InFlight) }).With("queued or sending", ""),
-		shell.FigureOf("Waiting, first try", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
-		since("Oldest ready to leave", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
+		shell.FigureOf("Not yet tried", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingFirst + s.WaitingBlocked) }).With("", "/ops/deliveries?state=pending"),
+		since("Oldest ready", e, oldest, "none").Tinted("bad", !oldest(s).IsZero() && e.Now.Sub(oldest(s)) > backlogLimit),
 	}}
 }
 
@@ -141,7 +141,7 @@ func deliveryStage(e evidence, hours shell.Fact[[]reports.HourCount]) stageView 
 		shell.FigureOf("Delivered", hours, func(h []reports.HourCount) string { return english.Number(delivered(h)) }).
 			With("since "+e.Now.Add(-time.Hour).Truncate(time.Hour).Format("15:04"), "/ops/deliveries?state=delivered"),
 		shell.FigureOf("Attempts that succeed", e.Situation, share).With(besides(e, s), "").Tinted("warn", s.WaitingFailing > 0),
-		shell.FigureOf("Waiting, again", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingAgain) }).With("retries and replays", ""),
+		shell.FigureOf("To be sent again", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingAgain) }).With("retries and replays", ""),
 		shell.FigureOf("Held", e.Situation, func(s reports.Situation) string { return english.Number(s.Held) }).
 			With("paused or disabled", "/ops/deliveries?state=held").Tinted("warn", s.Held > 0),
 	}}
@@ -183,12 +183,12 @@ func outcomeChart(reader locale.Speller, title string, hours []reports.HourCount
 // Breaker says in a word how a failing partner's breakers are.
 func (v overviewView) Breaker(p reports.FailingPartner) shell.Pill {
 	if p.Breakers == 0 {
-		return shell.Idle("closed")
+		return shell.Idle("deliveries pass")
 	}
 	if p.Breakers == p.Endpoints {
-		return shell.Bad("open")
+		return shell.Bad("deliveries wait")
 	}
-	return shell.Warn("some open")
+	return shell.Warn("some wait")
 }
 
 // Failure is what the newest attempts at a failing partner came to.

@@ -84,11 +84,11 @@ func (v partnersView) Rows() []partnerRow {
 		if ok && v.Windows.Fresh {
 			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
 			row.Endpoints, row.Held, row.LastSuccess = english.Number(n), w.Held, w.LastSuccess
-			row.Breakers = shell.Good("closed")
+			row.Breakers = shell.Good("deliveries pass")
 			if open := w.Breakers[webhook.BreakerOpen]; open > 0 {
-				row.Breakers = shell.Bad(english.Number(open) + " open")
+				row.Breakers = shell.Bad(english.Number(open) + " held back")
 			} else if probing := w.Breakers[webhook.BreakerHalfOpen]; probing > 0 {
-				row.Breakers = shell.Warn(english.Number(probing) + " on probation")
+				row.Breakers = shell.Warn(english.Number(probing) + " trying again")
 			}
 		} else if v.Windows.Fresh {
 			row.Endpoints = "0"
@@ -105,7 +105,7 @@ func healthOf(w reports.PartnerWindows) shell.Pill {
 	case w.Failing > 0 || w.Breakers[webhook.BreakerOpen] > 0:
 		return shell.Bad("failing")
 	case w.Breakers[webhook.BreakerHalfOpen] > 0:
-		return shell.Warn("on probation")
+		return shell.Warn("recovering")
 	case w.Held > 0 || all > 0 && w.Shut == all:
 		return shell.Warn("held")
 	case w.LastSuccess.IsZero():

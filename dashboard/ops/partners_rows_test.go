@@ -18,7 +18,7 @@ func TestPartnersAreListedWithDashesForWhatIsNotKnownJustNow(t *testing.T) {
 		Windows:  known(windows),
 	}
 	rows := v.Rows()
-	if r := rows[0]; r.Health.Word != "failing" || r.Endpoints != "3" || r.Held != 7 || r.Breakers.Word != "1 open" || !r.LastSuccess.Equal(noon) {
+	if r := rows[0]; r.Health.Word != "failing" || r.Endpoints != "3" || r.Held != 7 || r.Breakers.Word != "1 held back" || !r.LastSuccess.Equal(noon) {
 		t.Errorf("known: %+v", r)
 	}
 	if r := rows[1]; r.Health.Word != "quiet" || r.Endpoints != "0" || r.Breakers.Word != "" {

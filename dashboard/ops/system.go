@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"runtime"
@@ -58,12 +59,31 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		shell.FigureOf("Scheduled retries", v.Queue, func(d []queue.Depth) string { return english.Number(depth(d, queueScheduled)) }),
 		workersFigure(v.Workers),
 		breakersFigure(v.Breakers),
-		durationFigure("Rollup lag", lag, time.Second),
+		durationFigure("Charts are behind by", lag, time.Second),
 		durationFigure("Clock against the database", skew, 2*time.Second),
 		s.slotsFigure(q.Now),
 	}
 	return q.Render(w, r, "system", v)
 }
+
+// checkWords are the checks of /readyz in words: what each is called and what it
+// asks.
+var checkWords = map[string][2]string{
+	"ledger":    {"Ledger", "the database accepts writes"},
+	"queue":     {"Queue", "Redis accepts writes"},
+	"replica":   {"Replica", "lists and pages can be read from it"},
+	"process":   {"This process", "it is not stopping"},
+	"records":   {"Results of attempts", "the worker can write down what it has sent"},
+	"invariant": {"Count of deliveries", "each one created is delivered, exhausted, cancelled or unfinished"},
+	"clock":     {"Clock", "it agrees with the database's"},
+	"retention": {"Retention", "what is past it is deleted"},
+}
+
+// CheckName is what a check is called.
+func (v systemView) CheckName(name string) string { return cmp.Or(checkWords[name][0], name) }
+
+// CheckAsks is what a check asks; empty: nobody has said it.
+func (v systemView) CheckAsks(name string) string { return checkWords[name][1] }
 
 // storesLimit leaves a page the time to say which store does not answer.
 const storesLimit = shell.PanelLimit - 300*time.Millisecond
@@ -110,7 +130,7 @@ func breakersFigure(f shell.Fact[[]reports.PartnerWindows]) shell.Figure {
 		}
 		return n
 	}
-	shown := shell.FigureOf("Breakers not closed", f, func(list []reports.PartnerWindows) string { return english.Number(open(list)) })
+	shown := shell.FigureOf("Endpoints held back by a breaker", f, func(list []reports.PartnerWindows) string { return english.Number(open(list)) })
 	if f.Fresh && open(f.Value) > 0 {
 		shown.Tone = "warn"
 	}
@@ -129,9 +149,9 @@ func durationFigure(label string, f shell.Fact[time.Duration], warn time.Duratio
 func (s pages) slotsFigure(now time.Time) shell.Figure {
 	busy, total, known := s.Slots()
 	if !known {
-		return shell.Figure{Label: "Slots of this process", Value: "none", Note: "it has no worker", At: now, Fresh: true}
+		return shell.Figure{Label: "Being sent by this process", Value: "none", Note: "it has no worker", At: now, Fresh: true}
 	}
-	return shell.Figure{Label: "Slots of this process", Value: english.Number(busy) + " / " + english.Number(total), Note: "busy / all", At: now, Fresh: true}
+	return shell.Figure{Label: "Being sent by this process", Value: english.Number(busy) + " of " + english.Number(total), Note: "deliveries that it can send at the same time", At: now, Fresh: true}
 }
 
 // buildFact is one thing to know about the program that runs.

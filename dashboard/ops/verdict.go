@@ -157,7 +157,7 @@ func judge(e evidence) verdict {
 		v.Next, v.Href, v.Link = "Create a partner and let it register where its notifications go.", "/ops/partners", "Partners"
 	default:
 		v.Tone = "good"
-		v.Sentence = fmt.Sprintf("All is well: %s of %s are served, and our own canary arrives.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"))
+		v.Sentence = fmt.Sprintf("All is well: %s of %s are served, and our own test notifications arrive.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"))
 		v.Next = "A partner who still misses a callback lost it after answering, or it never was an event: look up the missing references."
 		if v.Href, v.Link = "/ops/reconcile", "Reconcile a list"; s.LastDelivered.IsZero() {
 			v.Sentence = fmt.Sprintf("Nothing is wrong, and nothing has been delivered yet to %s.", count(s.Endpoints, "endpoint"))

@@ -97,7 +97,7 @@ func checkCanary(e evidence) check {
 		return says("arrives and verifies in " + english.Duration(slowest))
 	}
 	many, why := fmt.Sprintf("%d of %s", len(failed), count(asked, "worker")), failed[0].Canary.Failure
-	return found("fails on "+many+": "+why, verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: our own canary does not arrive on %s (%s).", many, why),
+	return found("fails on "+many+": "+why, verdict{Side: sideUs, Tone: "bad", Sentence: fmt.Sprintf("It is us: our own test notifications do not arrive on %s (%s).", many, why),
 		Next: "No receiver is involved. Look at the signing key and at the worker " + failed[0].Host + ".", Href: "/ops/system", Link: "System"})
 }
 

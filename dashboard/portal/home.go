@@ -144,7 +144,7 @@ func homeSteps(q *shell.Request, v portalView) (steps []homeStep, done int) {
 		{Title: q.T("Add an endpoint"), Detail: q.T("The URL that receives your notifications. Earlier events wait for it."), Done: h.Endpoint, Href: "/portal/endpoints/new", Link: q.T("Add an endpoint")},
 		{Title: q.T("Send it a test"), Detail: q.T("The test is signed like every notification, so your receiver can check it."), Done: h.Sent, Href: endpoint, Link: q.T("Send a test")},
 		{Title: q.T("Answer it with 2xx"), Detail: q.T("Check the signature first; the verification page says what is wrong with one that does not verify."), Done: h.Answered, Href: "/portal/verify", Link: q.T("Verify a signature")},
-		{Title: q.T("Take your first notification"), Detail: q.T("Notifications arrive when something happens. The catalogue shows every type."), Done: h.Delivered, Href: "/portal/catalogue", Link: q.T("Event types")},
+		{Title: q.T("Receive your first notification"), Detail: q.T("Notifications arrive when something happens. The catalogue shows every type."), Done: h.Delivered, Href: "/portal/catalogue", Link: q.T("Event types")},
 	}
 	next := false
 	for i := range steps {
