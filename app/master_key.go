@@ -39,20 +39,30 @@ type masterKeys struct {
 // says there which keys this process knows.
 func (a *App) followMasterKey(ctx context.Context, key masterKey) error {
 	m := &masterKeys{db: a.db, seals: seals.New(a.db), process: webhook.NewID("prc_"), host: hostName(), fail: a.fail, key: key}
-	if err := m.seals.Forget(ctx, a.db.Embedded()); err != nil {
+	if err := m.seals.Forget(ctx, a.db.Embedded()); unlessAway(err) != nil {
 		return fmt.Errorf("forget former processes: %w", err)
 	}
-	if err := m.hold(ctx); err != nil {
+	if err := unlessAway(m.hold(ctx)); err != nil {
 		return err
 	}
 	a.cleanups.add("release the master key", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 		defer cancel()
-		return m.seals.Release(ctx, m.process)
+		return unlessAway(m.seals.Release(ctx, m.process))
 	})
 	a.background("stop following the master key", func(ctx context.Context) { a.every(ctx, followEvery, "follow the master key", m.follow) })
 	a.masterKeys = m
 	return nil
+}
+
+// unlessAway is err, but none while the ledger takes no changes: a process starts,
+// serves what it can and stops all the same, and its health says why. No key can
+// be changed meanwhile.
+func unlessAway(err error) error {
+	if webhook.KindOf(err) == webhook.KindUnavailable {
+		return nil
+	}
+	return err
 }
 
 func (m *masterKeys) now() masterKey {
@@ -70,9 +80,9 @@ func (m *masterKeys) follow(ctx context.Context) error {
 		m.fail(key.advise(err))
 	}
 	if err != nil {
-		return err
+		return unlessAway(err)
 	}
-	return m.hold(ctx)
+	return unlessAway(m.hold(ctx))
 }
 
 func (m *masterKeys) hold(ctx context.Context) error {

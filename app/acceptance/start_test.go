@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,6 +220,27 @@ func TestForeignDatabasesAreRefused(t *testing.T) {
 		database.exec("DELETE FROM ledgerhook_migrations WHERE version_id > 0")
 		refuse(t, database, stage.Served(t, database.url, cache), `run "ledgerhook migrate"`)
 	})
+}
+
+// PostgreSQL takes no changes, as after its disk was full: a process of the API
+// starts and stops all the same, and says so.
+func TestAnAPIProcessStartsWhileNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
+	url := ledgertest.Borrowed(t)
+	g := stage.Served(t, url, stage.StartRedis(t))
+	g.Start()
+	g.Terminate(time.Minute)
+	g.Set(map[string]string{"LEDGERHOOK_ROLES": "api", "LEDGERHOOK_DATABASE_URL": ledgertest.With(t, url, "default_transaction_read_only", func(string) string { return "on" })})
+	g.Start()
+	if a, err := g.Call("GET", "/readyz", nil); err != nil || a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), "read-only") {
+		t.Errorf("it is ready: %d %s, %v", a.Status, a.Body, err)
+	}
+	if a, err := g.Call("GET", "/internal/v1/partners", nil); err != nil || a.Status != http.StatusOK {
+		t.Errorf("nothing can be read: %d %s, %v", a.Status, a.Body, err)
+	}
+	if code := g.Terminate(time.Minute); code != 0 {
+		t.Errorf("it stops with exit code %d", code)
+	}
 }
 
 func TestASecondServeAndATakenPortAreRefused(t *testing.T) {
