@@ -29,6 +29,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	ledgerincidents "ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -65,6 +66,7 @@ type App struct {
 	trail      *audit.Trail
 	reports    *reports.Reports
 	prices     *prices.Prices
+	incidents  *ledgerincidents.Store
 	queue      *queue.Queue
 	tracer     trace.Tracer // nil: nobody asks for spans
 	limiter    *web.Limiter // of rates, through the queue's Redis and connections of its own
@@ -205,6 +207,7 @@ func (a *App) openLedger(ctx context.Context) error {
 		DeliveriesMade: a.ingestMetrics.DeliveriesMade, OrderMoved: a.orderMetrics.moved, Metrics: a.ledgerMetrics,
 	})
 	a.ledger, a.accounts, a.trail, a.reports, a.prices = l, accounts.New(db), audit.New(db), reports.New(db), prices.New(db)
+	a.incidents = ledgerincidents.New(db, a.audience())
 	a.cleanups.add("close the ledger", func(context.Context) error { l.Close(); return nil })
 	a.health.Add("ledger", l.Ready)
 	if a.config.ReadURL != "" {

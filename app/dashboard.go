@@ -12,6 +12,7 @@ import (
 	"ledgerhook/delivery/guard"
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
+	"ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -30,7 +31,7 @@ func (a *App) mountDashboard(internal, public *http.ServeMux) (*dashboard.Dashbo
 		return nil, err
 	}
 	pages, err := dashboard.New(dashboard.Options{
-		Database: a.db.ForPages(), Ledger: a.ledger.ForPages(), Accounts: accounts.New(a.db.ForPages()), Trail: audit.New(a.db.ForPages()), Reports: reports.New(a.db.ForPages().ForReports()), Prices: prices.New(a.db.ForPages()), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
+		Database: a.db.ForPages(), Ledger: a.ledger.ForPages(), Accounts: accounts.New(a.db.ForPages()), Trail: audit.New(a.db.ForPages()), Reports: reports.New(a.db.ForPages().ForReports()), Prices: prices.New(a.db.ForPages()), Incidents: incidents.New(a.db.ForPages(), a.audience()), Box: a.box, Queue: a.queue, Metrics: a.webMetrics, AuditFailed: a.ingestMetrics.AuditFailed, Log: a.log, Version: a.version,
 		Secure: strings.HasPrefix(a.PublicURL(), "https:"), PublicURL: a.PublicURL(), Key: a.keys.currentPublic,
 		Guard: guard.New(a.config.AllowCIDRs), Resolver: net.DefaultResolver,
 		Settings: settings, Health: a.health, Limiter: a.limiter, Slots: a.slots, SendMail: sendMail, SignIn: signIn(a.config, a.internal.Addr()),

@@ -105,10 +105,10 @@ func (a *App) sendMail() (func(ctx context.Context, to, subject, text string) er
 	}, nil
 }
 
-// newMailMetric counts one-time codes and invitations.
+// newMailMetric counts one-time codes, invitations and messages about incidents.
 func newMailMetric(reg prometheus.Registerer) *prometheus.CounterVec {
 	sent := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ledgerhook_mail_total",
-		Help: "Attempts to send one-time codes and invitations: sent, failed (tried again) or lost."}, []string{"result"})
+		Help: "Attempts to send one-time codes, invitations and messages about incidents: sent, failed (tried again) or lost."}, []string{"result"})
 	reg.MustRegister(sent)
 	for _, result := range mail.Results {
 		sent.WithLabelValues(string(result))

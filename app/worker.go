@@ -47,8 +47,12 @@ func (a *App) startWorker(ctx context.Context) error {
 	a.health.AddWarning("records", worker.Recording)
 	a.watchClock()
 	a.registry.MustRegister(newQueueCollector(a.queue, worker, a.config.Concurrency))
+	watch, err := a.newWatch()
+	if err != nil {
+		return err
+	}
 	m := &maintenance.Maintainer{Store: a.ledger, Claims: a.ledger, Epochs: a.ledger, Election: a.ledger, Replays: a.ledger, Queue: a.queue,
-		Worker: worker, Metrics: a.maintenanceMetrics, Log: a.log}
+		Worker: worker, Metrics: a.maintenanceMetrics, Log: a.log, Watch: watch.Run}
 	if a.db.Embedded() {
 		m.Election = nil
 	}

@@ -19,7 +19,8 @@ const (
 	maxWait                = 720 * time.Hour
 	maxConcurrency         = 10000
 	maxLimit               = 100_000
-	minToken               = 32 // characters
+	minToken               = 32             // characters
+	maxHold                = 24 * time.Hour // of a fault before it is an incident
 )
 
 // check adds to bad what is wrong with values of the right kind, alone and
@@ -48,6 +49,17 @@ func (c Config) check(bad map[string]string) {
 		"OIDC_BREAK_GLASS":                between(len(c.BreakGlass), 3, 64) && c.BreakGlass == strings.ToLower(c.BreakGlass) && !strings.ContainsAny(c.BreakGlass, " \t\""),
 		"METRICS_PARTNERS":                arePartners(c.MetricsPartners),
 		"LOG":                             c.Log == "" || c.Log == "text" || c.Log == "json",
+		"INCIDENTS_MAIL":                  areEmails(c.IncidentMail),
+		"INCIDENTS_PARTNER":               c.IncidentPartner == "" || arePartners(c.IncidentPartner) && !strings.Contains(c.IncidentPartner, ","),
+		"INCIDENTS_BREAKER":               between(c.IncidentBreaker, 0, maxHold),
+		"INCIDENTS_EXHAUSTED":             between(c.IncidentExhausted, 0, 1000),
+		"INCIDENTS_WAITING":               between(c.IncidentWaiting, 0, maxHold),
+		"INCIDENTS_CERTIFICATE":           between(c.IncidentCertificate, 0, 90*24*time.Hour),
+		"INCIDENTS_CANARY":                between(c.IncidentCanary, 0, maxHold),
+		"INCIDENTS_BACKLOG":               between(c.IncidentBacklog, 0, maxHold),
+		"INCIDENTS_EGRESS":                between(c.IncidentEgress, 0, maxHold),
+		"INCIDENTS_RATES":                 between(c.IncidentRates, 0, maxHold),
+		"INCIDENTS_SETTLE":                between(c.IncidentSettle, time.Second, maxHold),
 		"LIMIT_PER_SECOND":                between(c.PerSecond, 1, maxLimit),
 		"LIMIT_BURST":                     between(c.Burst, 1, maxLimit),
 		"LIMIT_CREATE_PER_SECOND":         between(c.CreatePerSecond, 1, maxLimit),
@@ -131,6 +143,15 @@ func arePartners(value string) bool {
 		}
 	}
 	return true
+}
+
+// areEmails reports whether each of addresses could be one. What an address may
+// be is said where mail is written.
+func areEmails(addresses []string) bool {
+	return !slices.ContainsFunc(addresses, func(a string) bool {
+		at := strings.LastIndexByte(a, '@')
+		return at < 1 || at == len(a)-1 || len(a) > 254 || strings.ContainsAny(a, " \t\"<>")
+	})
 }
 
 func isSMTP(value string) bool {

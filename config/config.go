@@ -88,8 +88,21 @@ type Config struct {
 	EmailPerMinute         int `env:"LIMIT_EMAIL_PER_MINUTE" key:"limits.emailPerMinute" envDefault:"10" want:"a whole number from 1 to 100000" about:"tokens a minute for an e-mail, and as many tries of a code"`
 	BadSignaturesPerMinute int `env:"LIMIT_BAD_SIGNATURES_PER_MINUTE" key:"limits.badSignaturesPerMinute" envDefault:"30" want:"a whole number from 1 to 100000" about:"bad signatures a minute for a partnerCode from one address, after which further ones get 429"`
 
-	SMTPURL         string `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes; empty: they go to the operators' development mailbox"`
+	SMTPURL         string `env:"SMTP_URL" key:"smtpUrl" secret:"url" want:"empty or an smtp:// or smtps:// URL" about:"mail server for one-time codes, invitations and incidents; empty: codes go to the operators' development mailbox, and nobody is told of incidents by e-mail"`
 	MetricsPartners string `env:"METRICS_PARTNERS" key:"metrics.partners" envDefault:"all" want:"all, none, or a list of partner codes" about:"partners that have a label of their own in the metrics, 1000 at most; the others are _other"`
+
+	IncidentMail        []string      `env:"INCIDENTS_MAIL" key:"incidents.mail" want:"a list of addresses such as oncall@example.com,lead@example.com" about:"who is told of every incident by e-mail; empty: operators and administrators with an e-mail address"`
+	IncidentPartner     string        `env:"INCIDENTS_PARTNER" key:"incidents.partner" want:"empty or the code of a partner account" about:"account whose endpoints get every incident as a signed notification; empty: none"`
+	IncidentBreaker     time.Duration `env:"INCIDENTS_BREAKER" key:"incidents.breaker" envDefault:"5m" want:"a duration from 0s to 24h" about:"for how long an endpoint's breaker is open to be an incident; 0s: never one"`
+	IncidentExhausted   int           `env:"INCIDENTS_EXHAUSTED" key:"incidents.exhausted" envDefault:"1" want:"a whole number from 0 to 1000" about:"how many deliveries of an endpoint are given up in an hour to be an incident; 0: never one"`
+	IncidentWaiting     time.Duration `env:"INCIDENTS_WAITING" key:"incidents.waiting" envDefault:"15m" want:"a duration from 0s to 24h" about:"for how long a delivery waits for its first attempt at an endpoint that takes others to be an incident; 0s: never one"`
+	IncidentCertificate time.Duration `env:"INCIDENTS_CERTIFICATE" key:"incidents.certificate" envDefault:"336h" want:"a duration from 0s to 2160h" about:"how long before a receiver's certificate ends it is an incident; 0s: never one"`
+	IncidentDisabled    bool          `env:"INCIDENTS_DISABLED" key:"incidents.disabled" envDefault:"true" want:"true or false" about:"whether an endpoint that was disabled for its failures is an incident"`
+	IncidentCanary      time.Duration `env:"INCIDENTS_CANARY" key:"incidents.canary" envDefault:"1m" want:"a duration from 0s to 24h" about:"for how long what the gateway sends to itself does not arrive to be an incident; 0s: never one"`
+	IncidentBacklog     time.Duration `env:"INCIDENTS_BACKLOG" key:"incidents.backlog" envDefault:"2m" want:"a duration from 0s to 24h" about:"for how long a delivery that is ready to leave waits for the gateway to be an incident; 0s: never one"`
+	IncidentEgress      time.Duration `env:"INCIDENTS_EGRESS" key:"incidents.egress" envDefault:"1m" want:"a duration from 0s to 24h" about:"for how long most receivers fail at once to be an incident; 0s: never one"`
+	IncidentRates       time.Duration `env:"INCIDENTS_RATES" key:"incidents.rates" envDefault:"10m" want:"a duration from 0s to 24h" about:"for how long an exchange rate is too old to be an incident; 0s: never one"`
+	IncidentSettle      time.Duration `env:"INCIDENTS_SETTLE" key:"incidents.settle" envDefault:"15m" want:"a duration from 1s to 24h" about:"for how long a fault is over for its incident to be closed; if it comes back before, it is the same incident"`
 
 	Log string   `env:"LOG" key:"log" want:"text or json" about:"format of the log; empty: text on a terminal, else json"`
 	URL *url.URL `env:"URL" key:"url" envDefault:"http://127.0.0.1:8081" want:"http:// or https:// and a host, without a path" about:"internal listener that client commands reach"`

@@ -100,6 +100,19 @@ smtpUrl: smtp://mail:25
 orders: {expiry: 10m, quoteValidity: 30s, rateMaxAge: 1h}
 limits: {perSecond: 1, burst: 2, createPerSecond: 3, createBurst: 4, emailPerMinute: 5, badSignaturesPerMinute: 6}
 metrics: {partners: [acme, bolt]}
+incidents:
+  mail: [oncall@example.com, lead@example.com]
+  partner: ops
+  breaker: 1m
+  exhausted: 2
+  waiting: 3m
+  certificate: 48h
+  disabled: false
+  canary: 4m
+  backlog: 5m
+  egress: 6m
+  rates: 0s
+  settle: 7m
 log: json
 url: https://gateway:8081
 `)
@@ -115,6 +128,9 @@ url: https://gateway:8081
 		PerSecond: 1, Burst: 2, CreatePerSecond: 3, CreateBurst: 4, EmailPerMinute: 5, BadSignaturesPerMinute: 6,
 		OIDCIssuer: "https://id.example.com/realms/acme", OIDCClientID: "ledgerhook", OIDCClientSecret: "s3cret", OIDCName: "Acme ID", OIDCScopes: "openid,groups",
 		OIDCGroupsClaim: "roles", OIDCRoles: []GroupRole{{"admins", "admin"}, {"all", "viewer"}}, BreakGlass: "root",
+		IncidentMail: []string{"oncall@example.com", "lead@example.com"}, IncidentPartner: "ops", IncidentBreaker: time.Minute, IncidentExhausted: 2,
+		IncidentWaiting: 3 * time.Minute, IncidentCertificate: 48 * time.Hour, IncidentCanary: 4 * time.Minute, IncidentBacklog: 5 * time.Minute,
+		IncidentEgress: 6 * time.Minute, IncidentSettle: 7 * time.Minute,
 		PublicURL: cfg.PublicURL, InternalURL: cfg.InternalURL, URL: cfg.URL,
 	}
 	if diff := cmp.Diff(want, cfg, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
@@ -253,6 +269,10 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{"smtp", "", "LEDGERHOOK_SMTP_URL=http://mail", "must be empty or an smtp:// or smtps:// URL"},
 		{"order expiry", "orders: {expiry: 25h}", "", `LEDGERHOOK_ORDER_EXPIRY (orders.expiry): must be a duration from 1s to 24h, not "25h"`},
 		{"quote validity", "", "LEDGERHOOK_QUOTE_VALIDITY=0s", `LEDGERHOOK_QUOTE_VALIDITY (orders.quoteValidity): must be a duration from 1s to 1h, not "0s"`},
+		{"addresses", "incidents: {mail: [oncall]}", "", `LEDGERHOOK_INCIDENTS_MAIL (incidents.mail): must be a list of addresses such as oncall@example.com,lead@example.com, not "oncall"`},
+		{"an account of incidents", "", "LEDGERHOOK_INCIDENTS_PARTNER=a,b", `LEDGERHOOK_INCIDENTS_PARTNER (incidents.partner): must be empty or the code of a partner account, not "a,b"`},
+		{"a rule", "", "LEDGERHOOK_INCIDENTS_BREAKER=-1s", `LEDGERHOOK_INCIDENTS_BREAKER (incidents.breaker): must be a duration from 0s to 24h, not "-1s"`},
+		{"settling", "", "LEDGERHOOK_INCIDENTS_SETTLE=0s", `LEDGERHOOK_INCIDENTS_SETTLE (incidents.settle): must be a duration from 1s to 24h, not "0s"`},
 		{"rate age", "", "LEDGERHOOK_RATE_MAX_AGE=5", `LEDGERHOOK_RATE_MAX_AGE (orders.rateMaxAge): must be a duration from 1s to 24h, not "5"`},
 		{"requests", "", "LEDGERHOOK_LIMIT_PER_SECOND=0", `LEDGERHOOK_LIMIT_PER_SECOND (limits.perSecond): must be a whole number from 1 to 100000, not "0"`},
 		{"burst", "", "LEDGERHOOK_LIMIT_BURST=1e3", `LEDGERHOOK_LIMIT_BURST (limits.burst): must be a whole number from 1 to 100000, not "1e3"`},

@@ -66,6 +66,8 @@ func (c Config) show(s Setting) string {
 		return duration(v)
 	case []time.Duration:
 		return join(v, duration)
+	case []string:
+		return strings.Join(v, ",")
 	case []netip.Prefix:
 		return join(v, netip.Prefix.String)
 	case []GroupRole:

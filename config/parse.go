@@ -43,6 +43,7 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[url.URL]():         untyped(parseOrigin),
 	reflect.TypeFor[[]byte]():          untyped(parseKey),
 	reflect.TypeFor[[]GroupRole]():     untyped(parseList(parseGroupRole)),
+	reflect.TypeFor[[]string]():        untyped(parseList(func(text string) (string, error) { return text, nil })),
 	reflect.TypeFor[[]netip.Prefix]():  untyped(parseList(parseNetwork)),
 	reflect.TypeFor[[]time.Duration](): untyped(parseList(time.ParseDuration)),
 }

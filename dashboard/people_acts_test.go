@@ -14,9 +14,12 @@ import (
 
 	"ledgerhook/dashboard"
 	"ledgerhook/delivery/guard"
+	"ledgerhook/incidents"
+	store "ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
+	"ledgerhook/webhook"
 )
 
 // noActs are the forms that do nothing that anybody has to answer for: they
@@ -183,6 +186,15 @@ func (w *walk) operatorActs(t *testing.T, b *browser) {
 		w.act(t, b, "/ops/endpoints/{id}/"+act, "/ops/endpoints/"+e.ID+"/"+act, "endpoint."+act, fill(b, "", "reason", "maintenance"))
 	}
 	w.act(t, b, "/ops/rates", "/ops/rates", "rate.set", fill(b, "", "form", "rate", "crypto", "USDT", "price", "25450.5", "network", "TRC20", "walletAddress", "TWallet1"))
+	now := time.Now()
+	i := incidents.Incident{ID: webhook.NewID(incidents.Prefix), Kind: incidents.Canary, State: incidents.Open, Version: 1, SeenAt: now, OpenedAt: now}
+	if err := store.New(w.DB, store.Audience{}).Keep(t.Context(), []incidents.Change{{Incident: i, Act: incidents.ActOpen}}, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, act := range []string{"acknowledge", "snooze"} {
+		w.act(t, b, "/ops/incidents/{id}/"+act, "/ops/incidents/"+i.ID+"/"+act, "incident."+act, fill(b, "", "for", "1h"))
+	}
+	w.act(t, b, "/ops/incidents/test", "/ops/incidents/test", "incident.test", fill(b, "/ops/incidents"))
 	for status, entry := range map[string]string{"payout": "order.payout", "FAIL": "order.transition"} {
 		path := "/ops/orders/" + w.Order(t, "acme", "order-"+status, time.Hour).ID
 		w.act(t, b, "/ops/orders/{id}/move", path+"/move", entry, fill(b, path, "status", status, "reason", "withdrawn"))
@@ -202,6 +214,9 @@ func (w *walk) partnerActs(t *testing.T, b *browser) {
 		filled = form(append(limits, "form", page.hidden("form"), "version", page.hidden("version"), "description", "ours")...)
 		return filled
 	})
+	contact := []string{"email", "dev@acme.example", "lang", "vi"}
+	w.act(t, b, all+"/{id}/contacts", at+"/contacts", "endpoint.contact.add", fill(b, "", contact...))
+	w.act(t, b, all+"/{id}/contacts/remove", at+"/contacts/remove", "endpoint.contact.remove", fill(b, "", contact...))
 	for _, act := range []string{"pause", "resume", "test", "remove"} {
 		page := map[string]string{"remove": at + "/remove"}[act]
 		if page == "" {

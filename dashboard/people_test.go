@@ -22,6 +22,7 @@ import (
 	"ledgerhook/dashboard"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -54,7 +55,7 @@ func newHouse(t *testing.T, b *ledgertest.Bench, more ...func(*dashboard.Options
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = q.Close() })
-	o := dashboard.Options{Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Box: box, Key: dashboard.TestKey, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Health: &web.Health{}, Slots: func() (int, int, bool) { return 0, 0, false }, Log: log, PublicURL: "https://pay.example.com"}
+	o := dashboard.Options{Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Incidents: incidents.New(b.DB, incidents.Audience{Webhook: "ops"}), Box: box, Key: dashboard.TestKey, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Health: &web.Health{}, Slots: func() (int, int, bool) { return 0, 0, false }, Log: log, PublicURL: "https://pay.example.com"}
 	for _, each := range more {
 		each(&o)
 	}

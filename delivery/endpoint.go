@@ -142,7 +142,7 @@ func NewTest(e webhook.Endpoint, t webhook.Type, keyID string, now time.Time) (N
 		t = append(slices.Clone(e.Types), webhook.Types[0])[0]
 	}
 	described, ok := webhook.Describe(t)
-	if !ok {
+	if !ok || !t.Known() {
 		return NewEvent{}, webhook.Invalid("/webhookType", fmt.Sprintf("must be one of %v", webhook.Types))
 	}
 	var example struct {

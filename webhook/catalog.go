@@ -47,6 +47,16 @@ func describe(e EventType) EventType {
 	return e
 }
 
+// own are the types of the gateway's own operators, which nobody is offered:
+// Describe knows them, lists do not.
+var own []EventType
+
+// describeOwn adds a type to own.
+func describeOwn(e EventType) EventType {
+	own = append(own, e)
+	return e
+}
+
 // The longest texts a field takes, in characters.
 const (
 	MaxFieldID   = 128
@@ -92,13 +102,15 @@ func (f Field) Names() []string {
 // Move is one step in the life of an object. An empty From is its first report.
 type Move struct{ From, To string }
 
-// Describe returns the catalogue's entry for t.
+// Describe returns the catalogue's entry for t, or that of a type of the
+// gateway's own operators.
 func Describe(t Type) (EventType, bool) {
-	i := slices.IndexFunc(Catalog, func(e EventType) bool { return e.Type == t })
-	if i < 0 {
-		return EventType{}, false
+	for _, of := range [][]EventType{Catalog, own} {
+		if i := slices.IndexFunc(of, func(e EventType) bool { return e.Type == t }); i >= 0 {
+			return of[i], true
+		}
 	}
-	return Catalog[i], true
+	return EventType{}, false
 }
 
 // Expected reports whether the life cycle of t's objects knows the move from

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ledgerhook/app/receiver"
 	"ledgerhook/bench/stage"
+	"ledgerhook/incidents"
 	"ledgerhook/webhook"
 )
 
@@ -27,6 +29,7 @@ type world struct {
 	event, endpoint, order, replay string // of acme
 	partnerReplay                  string // made by acme itself
 	operatorLink, partnerLink      string // open invitations
+	incident                       string // of what was given up
 }
 
 // start starts a gateway with two attempts for each delivery, the second a
@@ -128,7 +131,7 @@ func (w *world) path(pattern string) (path string, ok bool) {
 		base + "/partners/{code}": base + "/partners/acme", base + "/deliveries/{id}": base + "/deliveries/" + w.exhausted,
 		base + "/events/{id}": base + "/events/" + w.event, base + "/orders/{id}": base + "/orders/" + w.order,
 		base + "/replays/{id}": base + "/replays/" + w.replay, base + "/endpoints/{id}": base + "/endpoints/" + w.endpoint,
-		base + "/recover/{id}": base + "/recover/" + w.partnerReplay, "{type}": string(webhook.Catalog[0].Type),
+		base + "/recover/{id}": base + "/recover/" + w.partnerReplay, base + "/incidents/{id}": base + "/incidents/" + w.incident, "{type}": string(webhook.Catalog[0].Type),
 		"/ops/invite/{token}": w.operatorLink, "/portal/invite/{token}": w.partnerLink,
 	} {
 		path = strings.ReplaceAll(path, wildcard, with)
@@ -150,6 +153,27 @@ func (w *world) people(admin *visitor) {
 	w.partnerReplay = w.recover(newVisitor(w.t, w.address("/portal")).signIn("/portal", "acme-admin", goodPassword))
 	w.operatorLink = admin.invite("", "viewer")
 	w.partnerLink = admin.invite("globex", "developer")
+	w.incident = w.awaitIncident(admin)
+}
+
+var incidentID = regexp.MustCompile(incidents.Prefix + `[0-9A-Z]{26}`)
+
+// awaitIncident waits until somebody is to be told of what was given up, and
+// returns the incident's id.
+func (w *world) awaitIncident(v *visitor) string {
+	w.t.Helper()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); ; {
+		if id := incidentID.FindString(v.must(v.get("/ops/incidents"))); id != "" {
+			return id
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			w.t.Fatal("no incident was opened")
+		}
+	}
 }
 
 // recover replays what failed, and was delivered by replay since, as somebody of

@@ -132,7 +132,7 @@ type page struct {
 }
 
 // pages are those of both surfaces but what is no page, and what this world
-// has none of: replays, open invitations and keys to sign with.
+// has none of: replays, incidents, open invitations and keys to sign with.
 func (w *world) pages() (all []page) {
 	w.t.Helper()
 	internal, _ := w.g.Reach()

@@ -11,7 +11,10 @@ import (
 )
 
 var navigation = []shell.NavGroup{
-	{Title: "", Items: []shell.NavItem{{Icon: "pulse", Title: "Overview", Path: "/ops"}}},
+	{Title: "", Items: []shell.NavItem{
+		{Icon: "pulse", Title: "Overview", Path: "/ops"},
+		{Icon: "alert", Title: "Incidents", Path: "/ops/incidents"},
+	}},
 	{Title: "Traffic", Items: []shell.NavItem{
 		{Icon: "send", Title: "Deliveries", Path: "/ops/deliveries"},
 		{Icon: "inbox", Title: "Events", Path: "/ops/events"},
@@ -50,6 +53,7 @@ func New(sh *shell.Shell) *shell.Surface {
 	s.Add(s.partnerRoutes()...)
 	s.Add(s.orderRoutes()...)
 	s.Add(s.rateRoutes()...)
+	s.Add(s.incidentRoutes()...)
 	s.Add(
 		shell.Read("GET /ops", s.opsHome),
 		shell.Act("GET /ops/mailbox", s.mailboxPage),

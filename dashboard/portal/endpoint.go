@@ -14,6 +14,7 @@ import (
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
+	"ledgerhook/incidents"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -30,6 +31,8 @@ func (s pages) endpointRoutes() []shell.Route {
 		shell.Act("POST /portal/endpoints/{id}/pause", s.PauseEndpoint()),
 		shell.Act("POST /portal/endpoints/{id}/resume", s.ResumeEndpoint()),
 		shell.Act("POST /portal/endpoints/{id}/test", s.testEndpoint),
+		shell.Act("POST /portal/endpoints/{id}/contacts", s.addContact),
+		shell.Act("POST /portal/endpoints/{id}/contacts/remove", s.removeContact),
 		shell.Act("GET /portal/endpoints/{id}/remove", s.removeEndpointPage),
 		shell.Act("POST /portal/endpoints/{id}/remove", s.removeEndpoint),
 	}
@@ -148,6 +151,7 @@ type endpointView struct {
 	Types   []string               // that a test can be of
 	Form    string
 	History shell.Fact[[]deliveries.ActivityRow]
+	Told    contactsView
 	Done    string
 }
 
@@ -161,6 +165,7 @@ func endpointDone(q *shell.Request, r *http.Request) string {
 		"saved":   locale.Text("The changes are saved. Every attempt from now on uses them."),
 		"pause":   locale.Text("The endpoint is paused. Its deliveries are held."), "resume": locale.Text("The endpoint is resumed. Held deliveries go out now."),
 		"removed": locale.Text("The endpoint is removed. Its waiting deliveries are cancelled."), "again": deliveries.DoneBefore,
+		"contact-added": locale.Text("The contact is added. Incidents of this endpoint are told there from now on."), "contact-removed": locale.Text("The contact is removed."),
 	}[r.URL.Query().Get("done")]
 	if done == "" {
 		return ""
@@ -178,6 +183,13 @@ func (s pages) endpointAt(ctx context.Context, r *http.Request, q *shell.Request
 }
 
 func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	v := endpointView{Done: endpointDone(q, r)}
+	v.Told.readLanguages(q.Locale)
+	return s.showEndpoint(w, r, q, http.StatusOK, v)
+}
+
+// showEndpoint shows the page with what was typed into its form of contacts.
+func (s pages) showEndpoint(w http.ResponseWriter, r *http.Request, q *shell.Request, status int, v endpointView) error {
 	id, err := shell.PathID(r, "endpoint", webhook.EndpointPrefix)
 	if err != nil {
 		return err
@@ -185,7 +197,7 @@ func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
 	key := "endpoint/" + q.User.PartnerCode + "/" + id
-	v := endpointView{Form: shell.NewFormToken(), Types: shell.Plain(webhook.Types), Done: endpointDone(q, r)}
+	v.Form, v.Types = shell.NewFormToken(), shell.Plain(webhook.Types)
 	shell.Together(
 		func() {
 			v.Known = shell.Cached(ctx, s.Memory, key, func(ctx context.Context) (deliveries.EndpointPanel, error) {
@@ -202,6 +214,11 @@ func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 				return deliveries.ActivityRows(q, found), err
 			})
 		},
+		func() {
+			v.Told.Contacts = shell.Cached(ctx, s.Memory, key+"/contacts", func(ctx context.Context) ([]incidents.Contact, error) {
+				return s.Incidents.Contacts(ctx, q.Scope(), id)
+			})
+		},
 	)
 	if webhook.KindOf(v.Known.Err) == webhook.KindNotFound || !v.Known.Known {
 		return v.Known.Err
@@ -210,7 +227,7 @@ func (s pages) endpointPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if v.Newest.ID != "" {
 		v.Steps = deliveries.CheckSteps(q, v.URL, v.Newest)
 	}
-	return q.Render(w, r, "endpoint", v)
+	return q.RenderStatus(w, r, status, "endpoint", v)
 }
 
 // removal says what an endpoint's end means.

@@ -48,6 +48,8 @@ var sayings = sayingsOf(
 	locale.Text("the partner has %s endpoints, the maximum: remove one first"),
 	locale.Text("the endpoint has %s unfinished deliveries: order can be switched on while there are at most %s"),
 	locale.Text("somebody else has changed it since you opened this form: open it again"),
+	locale.Text("an endpoint has at most %s contacts: remove one first"),
+	locale.Text("this address is no contact of the endpoint"),
 	locale.Text("the partner has %s pending secrets: activate or revoke one first"),
 	locale.Text("only a pending secret can be activated; %s is %s"),
 	locale.Text("the active secret cannot be revoked: create and activate another one first"),

@@ -24,6 +24,7 @@ import (
 	"ledgerhook/ledger/accounts"
 	"ledgerhook/ledger/audit"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/prices"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -35,15 +36,16 @@ import (
 // Options are what the pages stand on. All fields but the ones that say so
 // are required.
 type Options struct {
-	Database *database.DB
-	Ledger   *ledger.Ledger
-	Accounts *accounts.Accounts
-	Reports  *reports.Reports
-	Prices   *prices.Prices
-	Trail    *audit.Trail // who did what
-	Box      *signer.Box
-	Queue    *queue.Queue
-	Metrics  *web.Metrics // nil: none
+	Database  *database.DB
+	Ledger    *ledger.Ledger
+	Accounts  *accounts.Accounts
+	Reports   *reports.Reports
+	Prices    *prices.Prices
+	Trail     *audit.Trail // who did what
+	Incidents *incidents.Store
+	Box       *signer.Box
+	Queue     *queue.Queue
+	Metrics   *web.Metrics // nil: none
 	// AuditFailed counts an entry that could not be written into the audit log,
 	// so that what it tells of was refused; nil: nobody counts.
 	AuditFailed func()

@@ -10,6 +10,7 @@ import (
 	"ledgerhook/dashboard/shell/shelltest"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
+	"ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -42,7 +43,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	shell, err := New(Options{
-		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Box: box, Key: key.Public, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log,
+		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Incidents: incidents.New(b.DB, incidents.Audience{}), Box: box, Key: key.Public, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log,
 		Version: "test", PublicURL: "http://public.test", Health: &web.Health{}, Slots: func() (int, int, bool) { return 1, 500, true },
 	})
 	if err != nil {

@@ -43,10 +43,12 @@ type Maintainer struct {
 	Epochs   Epochs
 	Election Election // nil: no other process works on the ledger
 	Replays  Replays  // nil: there are none
-	Queue    Holder
-	Worker   *delivery.Worker
-	Metrics  *Metrics
-	Log      *slog.Logger
+	// Watch is what else the leader does until its context ends; nil: nothing.
+	Watch   func(ctx context.Context)
+	Queue   Holder
+	Worker  *delivery.Worker
+	Metrics *Metrics
+	Log     *slog.Logger
 }
 
 const (
@@ -84,6 +86,9 @@ func (m *Maintainer) lead(ctx context.Context, s *steps, r *reconciler) {
 	all.Go(func() { again(ctx, reconcileEvery, func(ctx context.Context) { r.reconcile(ctx, s) }) })
 	if m.Replays != nil {
 		all.Go(func() { runReplays(ctx, m.Replays, m.Metrics, m.Log) })
+	}
+	if m.Watch != nil {
+		all.Go(func() { m.Watch(ctx) })
 	}
 	all.Wait()
 	m.Metrics.oldest.Reset() // another process knows now

@@ -97,7 +97,13 @@ func (s *SMTP) Carry(ctx context.Context, l partners.Letter) error {
 // Write makes one attempt to hand a plain text to the mail server. An error
 // that wraps ErrUndeliverable will not go away by itself.
 func (s *SMTP) Write(ctx context.Context, to, subject, body string) error {
-	message, err := s.message(to, subject, body)
+	return s.WriteAs(ctx, rand.Text(), to, subject, body)
+}
+
+// WriteAs is Write of a text that may have arrived before: its Message-ID begins
+// with id, so that mail programs show it once.
+func (s *SMTP) WriteAs(ctx context.Context, id, to, subject, body string) error {
+	message, err := s.message(id, to, subject, body)
 	if err != nil {
 		return err
 	}
@@ -127,7 +133,7 @@ func (s *SMTP) Try(ctx context.Context) error {
 	return client.Close()
 }
 
-func (s *SMTP) message(to, subject, body string) (*gomail.Msg, error) {
+func (s *SMTP) message(id, to, subject, body string) (*gomail.Msg, error) {
 	to, err := partners.ReadEmail(to)
 	if err != nil {
 		return nil, fmt.Errorf("%w: what was sent as an e-mail is no address", ErrUndeliverable)
@@ -139,7 +145,7 @@ func (s *SMTP) message(to, subject, body string) (*gomail.Msg, error) {
 	m.Subject(subject)
 	m.SetDate()
 	_, domain, _ := strings.Cut(s.from, "@")
-	m.SetMessageIDWithValue(rand.Text() + "@" + domain)
+	m.SetMessageIDWithValue(id + "@" + domain)
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	m.SetBodyString(gomail.TypeTextPlain, body)
 	return m, nil
