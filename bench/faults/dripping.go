@@ -60,7 +60,7 @@ func playDripping(ctx context.Context, input io.Reader, output io.Writer) error 
 			_, _ = io.Copy(io.Discard, r.Body)
 			_, _ = io.WriteString(w, `{"success":true}`)
 			if slow.Load() {
-				drip(w, r)
+				endless(" ", time.Second)(w, r)
 			}
 		}),
 	}
@@ -75,18 +75,19 @@ func playDripping(ctx context.Context, input io.Reader, output io.Writer) error 
 	return orders.Err()
 }
 
-// drip writes a byte a second until nobody reads any more.
-func drip(w http.ResponseWriter, r *http.Request) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		if _, err := io.WriteString(w, " "); err != nil || http.NewResponseController(w).Flush() != nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-r.Context().Done():
-			return
+// endless writes part again and again, with a pause after each, until nobody
+// reads any more.
+func endless(part string, pause time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for {
+			if _, err := io.WriteString(w, part); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(pause):
+			}
 		}
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"ledgerhook/bench/stage"
@@ -92,40 +90,10 @@ func (b bench) faults(ctx context.Context, o options) error {
 		b.size.rate = min(wanted, sustained)
 		fmt.Printf("sustained: %d events/s end to end; faults are injected at %d/s\n\n", sustained, b.size.rate)
 	}
-	var broken []string
-	ran := 0
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "fault\taccepted\tdelivered\tlost\tduplicates\tin flight\trecovered s\tallowed s\t")
-	for _, f := range all {
-		if !strings.Contains(f.name, o.only) {
-			continue
-		}
-		ran++
-		t := stage.NewTrial(ctx, f.name)
-		var c count
-		ok := t.Run(func() { c = b.inject(t, f) })
-		t.End()
-		if ctx.Err() != nil {
-			break // which is no fault of this one's
-		}
-		ok = ok && !t.Failed()
-		verdict := ""
-		if !ok || !c.sound() || c.recovered > f.allowed() {
-			broken = append(broken, f.name)
-			verdict = "BROKEN"
-		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%.0f\t%s\n", f.name, c.accepted, c.delivered, c.lost(), c.duplicates, c.inFlight,
-			c.recovered.Seconds(), f.allowed().Seconds(), verdict)
-		fmt.Fprintf(os.Stderr, "%s: %+v %s\n", f.name, c, verdict)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if ran == 0 {
-		return fmt.Errorf("no fault's name contains %q", o.only)
-	}
-	if len(broken) > 0 {
-		return fmt.Errorf("broken promises: %s", strings.Join(broken, ", "))
-	}
-	return nil
+	head := "fault\taccepted\tdelivered\tlost\tduplicates\tin flight\trecovered s\tallowed s\t"
+	return stage.Rows(ctx, head, "fault", o.only, all, func(f fault) string { return f.name }, func(t *stage.Trial, f fault) stage.Row {
+		c := b.inject(t, f)
+		return stage.Row{Count: c, Sound: c.sound() && c.recovered <= f.allowed(), Cells: fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%.1f\t%.0f",
+			c.accepted, c.delivered, c.lost(), c.duplicates, c.inFlight, c.recovered.Seconds(), f.allowed().Seconds())}
+	})
 }

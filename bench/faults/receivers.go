@@ -136,31 +136,6 @@ func (s *scene) strange(handle http.HandlerFunc) (p *stage.Partner, asked *atomi
 }
 
 func strangeAnswers(s *scene, _ fault) {
-	raw := func(text string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				return
-			}
-			defer func() { _ = conn.Close() }()
-			_, _ = io.WriteString(conn, text)
-		}
-	}
-	endless := func(part string, pause time.Duration) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			for {
-				if _, err := io.WriteString(w, part); err != nil {
-					return
-				}
-				_ = http.NewResponseController(w).Flush()
-				select {
-				case <-r.Context().Done():
-					return
-				case <-time.After(pause):
-				}
-			}
-		}
-	}
 	once := func(first http.HandlerFunc) http.HandlerFunc {
 		var done atomic.Bool
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -178,6 +153,9 @@ func strangeAnswers(s *scene, _ fault) {
 			defer func() { _ = conn.Close() }()
 			do(conn.(*net.TCPConn))
 		}
+	}
+	raw := func(text string) http.HandlerFunc {
+		return hijacked(func(c *net.TCPConn) { _, _ = io.WriteString(c, text) })
 	}
 	answers := map[string]http.HandlerFunc{
 		"2 MB":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 2<<20)) },

@@ -6,9 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"ledgerhook/bench/stage"
@@ -32,41 +29,12 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer remove()
-	var broken []string
-	ran := 0
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\taccepted\tdelivered\tlost\tdoubled\tin flight\trecovered s\tp50 ms\tp99 ms\tp99 before ms\t")
-	for _, r := range rows {
-		if !strings.Contains(r.name, only) {
-			continue
-		}
-		ran++
-		t := stage.NewTrial(ctx, r.name)
-		var c count
-		ok := t.Run(func() { c = play(t, r, l) })
-		t.End()
-		if ctx.Err() != nil {
-			break
-		}
-		verdict := ""
-		if !ok || t.Failed() || !c.sound() || c.recovered > soon {
-			broken = append(broken, r.name)
-			verdict = "  BROKEN"
-		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\t%s\n", r.name, c.accepted, c.delivered, c.lost(), c.doubled, c.inFlight,
-			c.recovered.Seconds(), c.p50.Milliseconds(), c.p99.Milliseconds(), c.before.Milliseconds(), verdict)
-		fmt.Fprintf(os.Stderr, "%s: %+v %s\n", r.name, c, verdict)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	switch {
-	case ran == 0:
-		return fmt.Errorf("no row's name contains %q", only)
-	case len(broken) > 0:
-		return fmt.Errorf("broken promises: %s", strings.Join(broken, ", "))
-	}
-	return nil
+	head := "\taccepted\tdelivered\tlost\tdoubled\tin flight\trecovered s\tp50 ms\tp99 ms\tp99 before ms\t"
+	return stage.Rows(ctx, head, "row", only, rows, func(r row) string { return r.name }, func(t *stage.Trial, r row) stage.Row {
+		c := play(t, r, l)
+		return stage.Row{Count: c, Sound: c.sound() && c.recovered <= soon, Cells: fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d",
+			c.accepted, c.delivered, c.lost(), c.doubled, c.inFlight, c.recovered.Seconds(), c.p50.Milliseconds(), c.p99.Milliseconds(), c.before.Milliseconds())}
+	})
 }
 
 // soon is how long it may take until events pass as before.
