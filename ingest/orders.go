@@ -215,9 +215,7 @@ func (a *Internal) transitionOrder(w http.ResponseWriter, r *http.Request) error
 
 // settleOrder marks the conflicts of an order as settled.
 func (a *Internal) settleOrder(w http.ResponseWriter, r *http.Request) error {
-	var request struct {
-		Reason string `json:"reason"`
-	}
+	var request reasonRequest
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
 		return err
 	}
