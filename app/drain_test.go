@@ -111,14 +111,20 @@ func TestWhatIsCutOffByAStopIsUnknownAndSentAgainAtOnce(t *testing.T) {
 // until waits until fact holds.
 func until(t *testing.T, what string, fact func() bool) {
 	t.Helper()
+	untilWithin(t, 20*time.Second, what, fact)
+}
+
+// untilWithin is until with a limit of its own.
+func untilWithin(t *testing.T, limit time.Duration, what string, fact func() bool) {
+	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(20 * time.Second)
+	end := time.After(limit)
 	for !fact() {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("not within 20 s: %s", what)
+			t.Fatalf("not within %s: %s", limit, what)
 		}
 	}
 }

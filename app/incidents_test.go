@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"ledgerhook/app/receiver"
-	"ledgerhook/config"
+	"ledgerhook/app"
+	receivers "ledgerhook/app/receiver"
 	"ledgerhook/incidents"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
@@ -95,58 +95,16 @@ func (v *visit) Data(r io.Reader) error {
 func (v *visit) Reset()        {}
 func (v *visit) Logout() error { return nil }
 
-// until waits for a fact.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(3 * time.Minute); !is(); {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not in three minutes: %s", what)
-		}
-	}
-}
-
-// ask asks the internal API.
-func (a *App) ask(t *testing.T, method, path string, body any) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request, err := http.NewRequestWithContext(t.Context(), method, a.InternalURL()+"/internal/v1"+path, bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+a.Token())
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var read map[string]any
-	if err := json.NewDecoder(answer.Body).Decode(&read); err != nil || answer.StatusCode >= 300 {
-		t.Fatalf("%s %s: %d %v %v", method, path, answer.StatusCode, read, err)
-	}
-	return read
-}
-
 // A thousand failing deliveries are one incident: its partner's contact and the
 // operators get one letter when it opens and one when it is over, the operators'
 // account one signed notification each.
 func TestAThousandFailingDeliveriesAreOneIncidentFromOpenToClosed(t *testing.T) {
 	t.Parallel()
 	office := openPostOffice(t)
-	cfg, err := config.Load("", []string{"LEDGERHOOK_DATA_DIR=" + t.TempDir(), "LEDGERHOOK_LISTEN=127.0.0.1:0", "LEDGERHOOK_INTERNAL_LISTEN=127.0.0.1:0",
-		"LEDGERHOOK_SMTP_URL=smtp://" + office.address, "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8", "LEDGERHOOK_DELIVERY_RETRY=0s,1s,1s",
-		"LEDGERHOOK_INCIDENTS_MAIL=oncall@example.com", "LEDGERHOOK_INCIDENTS_PARTNER=ops", "LEDGERHOOK_INCIDENTS_BREAKER=1s", "LEDGERHOOK_INCIDENTS_SETTLE=1s"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := Start(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Version: "test"})
+	cfg := settings(t, t.TempDir(),
+		"LEDGERHOOK_SMTP_URL=smtp://"+office.address, "LEDGERHOOK_DELIVERY_ALLOW_CIDRS=127.0.0.0/8", "LEDGERHOOK_DELIVERY_RETRY=0s,1s,1s",
+		"LEDGERHOOK_INCIDENTS_MAIL=oncall@example.com", "LEDGERHOOK_INCIDENTS_PARTNER=ops", "LEDGERHOOK_INCIDENTS_BREAKER=1s", "LEDGERHOOK_INCIDENTS_SETTLE=1s")
+	a, err := app.Start(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +117,11 @@ func TestAThousandFailingDeliveriesAreOneIncidentFromOpenToClosed(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	join := func(code, url string) (endpointID, secret string) {
-		made := a.ask(t, "POST", "/partners", map[string]any{"partnerCode": code, "publicKey": string(key.PublicPEM())})
-		endpoint := a.ask(t, "POST", "/partners/"+code+"/endpoints", map[string]any{"url": url})
-		return endpoint["endpointId"].(string), made["webhookSecretKey"].(string)
+	type account struct{ EndpointID, WebhookSecretKey, PublicKey string }
+	join := func(code, url string) (joined account) {
+		call(t, a, "POST", "/partners", map[string]any{"partnerCode": code, "publicKey": string(key.PublicPEM())}, &joined)
+		call(t, a, "POST", "/partners/"+code+"/endpoints", map[string]any{"url": url}, &joined)
+		return joined
 	}
 	var well atomic.Bool
 	var answers atomic.Int64
@@ -174,7 +133,7 @@ func TestAThousandFailingDeliveriesAreOneIncidentFromOpenToClosed(t *testing.T) 
 	defer failing.Close()
 	var theirs http.Handler // verifies what the operators' account gets
 	var mu sync.Mutex
-	var notified []receiver.Received
+	var notified []receivers.Received
 	ours := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		h := theirs
@@ -182,43 +141,50 @@ func TestAThousandFailingDeliveriesAreOneIncidentFromOpenToClosed(t *testing.T) 
 		h.ServeHTTP(w, r)
 	}))
 	defer ours.Close()
-	endpoint, _ := join("acme", failing.URL)
-	_, secret := join("ops", ours.URL)
+	endpoint, operators := join("acme", failing.URL).EndpointID, join("ops", ours.URL)
+	gateway, err := signer.ParsePublicKey([]byte(operators.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
 	mu.Lock()
-	theirs = receiver.New(receiver.Options{PublicKey: a.keys.current().Public(), Secrets: []string{secret}, Observe: func(got receiver.Received) {
+	theirs = receivers.New(receivers.Options{PublicKey: gateway, Secrets: []string{operators.WebhookSecretKey}, Observe: func(got receivers.Received) {
 		mu.Lock()
 		defer mu.Unlock()
 		notified = append(notified, got)
 	}})
 	mu.Unlock()
 	by := partners.AuditEntry{At: time.Now(), Actor: "test", Action: "endpoint.contact.add"}
-	if err := a.incidents.AddContact(t.Context(), partners.Only("acme"), endpoint, "truc@acme.example", "vi", by); err != nil {
+	if err := a.Incidents().AddContact(t.Context(), partners.Only("acme"), endpoint, "truc@acme.example", "vi", by); err != nil {
 		t.Fatal(err)
 	}
 
-	const deliveries = 1000
+	const (
+		deliveries = 1000
+		patience   = 3 * time.Minute // an incident is looked for every 15 s, and seen twice before it is told
+	)
 	var events []map[string]any
 	for n := range deliveries {
 		events = append(events, map[string]any{"partnerCode": "acme", "webhookType": "TopupCard",
 			"data": json.RawMessage(fmt.Sprintf(`{"id":"tp_%d","cardId":"c1","amount":1,"fee":0,"status":"Completed","createdAt":%d}`, n, 1700000000+n))})
 	}
-	results := a.ask(t, "POST", "/events/batch", map[string]any{"events": events})["results"].([]any)
-	for _, result := range results {
-		if status := result.(map[string]any)["status"].(float64); status != 202 {
-			t.Fatalf("an event was refused: %v", result)
+	var answer struct{ Results []struct{ Status int } }
+	call(t, a, "POST", "/events/batch", map[string]any{"events": events}, &answer)
+	for _, result := range answer.Results {
+		if result.Status != http.StatusAccepted {
+			t.Fatalf("an event was answered with %d", result.Status)
 		}
 	}
-	got := func() []receiver.Received {
+	got := func() []receivers.Received {
 		mu.Lock()
 		defer mu.Unlock()
-		return append([]receiver.Received(nil), notified...)
+		return append([]receivers.Received(nil), notified...)
 	}
-	until(t, "it is told that the incident is open", func() bool {
+	untilWithin(t, patience, "it is told that the incident is open", func() bool {
 		return len(office.arrived("oncall@example.com")) > 0 && len(office.arrived("truc@acme.example")) > 0 && len(got()) > 0
 	})
 	well.Store(true)
-	a.ask(t, "POST", "/endpoints/"+endpoint+"/close-breaker", map[string]any{"reason": "repaired"})
-	until(t, "it is told that the incident is over", func() bool {
+	call(t, a, "POST", "/endpoints/"+endpoint+"/close-breaker", map[string]any{"reason": "repaired"}, new(account))
+	untilWithin(t, patience, "it is told that the incident is over", func() bool {
 		return len(office.arrived("oncall@example.com")) > 1 && len(office.arrived("truc@acme.example")) > 1 && len(got()) > 1
 	})
 
@@ -239,7 +205,7 @@ func TestAThousandFailingDeliveriesAreOneIncidentFromOpenToClosed(t *testing.T) 
 			t.Errorf("the operators' account got %+v", all)
 		}
 	}
-	closed, err := a.incidents.Closed(t.Context())
+	closed, err := a.Incidents().Closed(t.Context())
 	if err != nil || len(closed) != 1 || closed[0].Kind != incidents.Failing {
 		t.Errorf("%+v %v", closed, err)
 	}

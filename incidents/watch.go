@@ -50,7 +50,7 @@ var ErrHopeless = errors.New("the message cannot be delivered")
 
 // retryWaits are the waits between the tries of a message, ClaimedFor the time
 // after which one that nobody finished is tried again.
-var retryWaits = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour}
+var retryWaits = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour}
 
 // ClaimedFor is after which time a message is sent again whose sender said
 // nothing more of it.

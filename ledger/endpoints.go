@@ -316,6 +316,9 @@ func (l *Ledger) RemoveEndpoint(ctx context.Context, s partners.Scope, id string
 		if _, err := b.tx.ExecContext(ctx, "UPDATE endpoints SET removed_at = $2, updated_at = $2 WHERE id = $1", id, database.Micros(b.now)); err != nil {
 			return err
 		}
+		if _, err := b.tx.ExecContext(ctx, "DELETE FROM endpoint_contacts WHERE endpoint_id = $1", id); err != nil {
+			return fmt.Errorf("delete the contacts of %s: %w", id, err)
+		}
 		if _, err = b.cancelWaiting(ctx, w); err == nil {
 			b.acted(by, id, "")
 		}

@@ -336,6 +336,12 @@ func TestContactsBelongToTheirPartner(t *testing.T) {
 		if got, err := s.Contacts(t.Context(), partners.Only("bolt"), e.ID); err != nil || len(got) != 0 {
 			t.Errorf("a stranger sees %v %v", got, err)
 		}
+		if err := b.RemoveEndpoint(t.Context(), partners.Only("acme"), e.ID); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM endpoint_contacts"); n != 0 {
+			t.Errorf("%d contacts outlive their endpoint", n)
+		}
 	})
 }
 
