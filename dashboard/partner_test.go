@@ -152,7 +152,7 @@ func TestAPartnersPageShowsItsFunnelAndItsEndpoints(t *testing.T) {
 	c := s.SignIn(t, "", partners.RoleViewer)
 	for _, span := range []string{"", "1h", "7d", "30d", "nonsense"} {
 		resp, body := ask(t, c, "GET", s.ops.URL+"/ops/partners/acme?span="+span, nil)
-		for _, text := range []string{"Accepted", "First try", "Exhausted", e.ID, "hooks.example", "breaker: deliveries pass", "never"} {
+		for _, text := range []string{"Accepted", "First try", "Exhausted", e.ID, "hooks.example", "breaker: holds nothing back", "never"} {
 			if resp.StatusCode != 200 || !strings.Contains(body, text) {
 				t.Fatalf("%q: %d lacks %q: %s", span, resp.StatusCode, text, body)
 			}

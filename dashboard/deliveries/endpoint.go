@@ -70,11 +70,11 @@ func (p EndpointPanel) State() shell.Pill {
 func (p EndpointPanel) Breaker() shell.Pill {
 	switch p.Window.Breaker.State {
 	case webhook.BreakerOpen:
-		return shell.Bad(locale.Text("breaker: deliveries wait"))
+		return shell.Bad(locale.Text("breaker: holds deliveries back"))
 	case webhook.BreakerHalfOpen:
 		return shell.Warn(locale.Text("breaker: trying again"))
 	}
-	return shell.Good(locale.Text("breaker: deliveries pass"))
+	return shell.Good(locale.Text("breaker: holds nothing back"))
 }
 
 // BreakerClosed reports whether deliveries pass the breaker.

@@ -183,12 +183,12 @@ func outcomeChart(reader locale.Speller, title string, hours []reports.HourCount
 // Breaker says in a word how a failing partner's breakers are.
 func (v overviewView) Breaker(p reports.FailingPartner) shell.Pill {
 	if p.Breakers == 0 {
-		return shell.Idle("deliveries pass")
+		return shell.Idle("holds nothing back")
 	}
 	if p.Breakers == p.Endpoints {
-		return shell.Bad("deliveries wait")
+		return shell.Bad("holds all back")
 	}
-	return shell.Warn("some wait")
+	return shell.Warn("some hold back")
 }
 
 // Failure is what the newest attempts at a failing partner came to.

@@ -84,7 +84,7 @@ func (v partnersView) Rows() []partnerRow {
 		if ok && v.Windows.Fresh {
 			n := w.Breakers[webhook.BreakerClosed] + w.Breakers[webhook.BreakerOpen] + w.Breakers[webhook.BreakerHalfOpen]
 			row.Endpoints, row.Held, row.LastSuccess = english.Number(n), w.Held, w.LastSuccess
-			row.Breakers = shell.Good("deliveries pass")
+			row.Breakers = shell.Good("hold nothing back")
 			if open := w.Breakers[webhook.BreakerOpen]; open > 0 {
 				row.Breakers = shell.Bad(english.Number(open) + " held back")
 			} else if probing := w.Breakers[webhook.BreakerHalfOpen]; probing > 0 {
