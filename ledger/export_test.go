@@ -164,7 +164,14 @@ type tracer struct {
 }
 
 func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
-	t.told(Statement{d.SQL, d.Args})
+	values := d.Args
+	for len(values) > 0 {
+		if _, ok := values[0].(pgx.QueryExecMode); !ok {
+			break
+		}
+		values = values[1:]
+	}
+	t.told(Statement{d.SQL, values})
 	t.trip()
 	return ctx
 }

@@ -82,22 +82,26 @@ type connector struct {
 	driver.Connector
 	limits []parameter // of transactions
 
-	prepares *atomic.Bool // its sessions prepare statements, as long as no pooler was seen; nil: never
+	preparing driver.Connector // of sessions that prepare statements; nil: none does
+	pooler    *atomic.Bool     // was seen: no session of ours can prepare any
 }
 
 // newConnector lets transactions last as long as they may if unlimited is set,
 // as the steps of a migration do.
 func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 	config.RuntimeParams = withParameters(config.RuntimeParams)
-	c := connector{limits: limits(statementLimit, lockLimit)}
+	c := connector{limits: limits(statementLimit, lockLimit), Connector: connecting(config)}
 	if unlimited {
 		c.limits = limits("0", "0")
 	}
-	c.Connector = stdlib.GetConnector(config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+	return c
+}
+
+func connecting(config pgx.ConnConfig) driver.Connector {
+	return stdlib.GetConnector(config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "bytea", OID: pgtype.ByteaOID, Codec: anyBytea{}})
 		return nil
 	}))
-	return c
 }
 
 // newPreparing is newConnector for the delivery path, whose statements are few
@@ -105,8 +109,10 @@ func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 // without its values, which took PostgreSQL as long as running it.
 func newPreparing(config pgx.ConnConfig, unlimited bool) connector {
 	c := newConnector(config, unlimited)
-	c.prepares = new(atomic.Bool)
-	c.prepares.Store(true)
+	config.RuntimeParams = withParameters(config.RuntimeParams)
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement // a batch's, which knows what its rows hold then
+	config.StatementCacheCapacity = knownStatements
+	c.preparing, c.pooler = connecting(config), new(atomic.Bool)
 	return c
 }
 
@@ -134,28 +140,40 @@ func withParameters(given map[string]string) map[string]string {
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.preparing != nil && !c.pooler.Load() {
+		s, pooled, err := c.prepare(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !pooled {
+			return s, nil
+		}
+		c.pooler.Store(true)
+		_ = s.Close()
+	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := session{Conn: conn.(*stdlib.Conn), limits: set(true, c.limits...)}
-	if c.prepares == nil || !c.prepares.Load() {
-		return s, nil
+	return session{Conn: conn.(*stdlib.Conn), limits: set(true, c.limits...)}, nil
+}
+
+// prepare makes a session that prepares statements, unless it is pooled.
+func (c connector) prepare(ctx context.Context) (s session, pooled bool, err error) {
+	conn, err := c.preparing.Connect(ctx)
+	if err != nil {
+		return s, false, err
 	}
-	pooled, err := s.pooled(ctx)
+	s.Conn = conn.(*stdlib.Conn)
+	s.prepared = &prepared{conn: s.Conn.Conn(), known: map[string]bool{}}
+	pooled, err = s.pooled(ctx)
 	if err == nil && !pooled {
 		err = s.keep(ctx, append(slices.Clone(c.limits), planOnce...))
 	}
 	if err != nil {
 		_ = s.Close()
-		return nil, err
 	}
-	if pooled {
-		c.prepares.Store(false)
-		return s, nil
-	}
-	s.prepared = &prepared{conn: s.Conn.Conn(), known: map[string]bool{}}
-	return s, nil
+	return s, pooled, err
 }
 
 // keep sets parameters for as long as the session lasts, which is ours alone:
@@ -170,7 +188,7 @@ func (s session) keep(ctx context.Context, all []parameter) error {
 // ours. It shows in that the session that answers is not the one that was begun.
 func (s session) pooled(ctx context.Context) (bool, error) {
 	conn, pid := s.Conn.Conn(), uint32(0)
-	err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid)
+	err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
 	return pid != conn.PgConn().PID(), err
 }
 
@@ -272,13 +290,27 @@ func (s session) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, er
 // ledger only reads.
 func (s session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if s.Conn.Conn().PgConn().TxStatus() != 'I' {
-		return s.Conn.QueryContext(ctx, query, args)
+		return s.Conn.QueryContext(ctx, query, s.unprepared(args))
 	}
 	rows, err := s.queryAlone(ctx, query, args)
 	if err != nil {
 		err = s.again(ctx, err)
 	}
 	return rows, err
+}
+
+// ExecContext implements driver.ExecerContext.
+func (s session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return s.Conn.ExecContext(ctx, query, s.unprepared(args))
+}
+
+// unprepared are the arguments of a statement that the server is not to learn:
+// one of a transaction that is no batch.
+func (s session) unprepared(args []driver.NamedValue) []driver.NamedValue {
+	if s.prepared == nil {
+		return args
+	}
+	return append([]driver.NamedValue{{Value: pgx.QueryExecModeExec}}, args...)
 }
 
 // queryAlone reads outside of a transaction. What the delivery path's sessions
