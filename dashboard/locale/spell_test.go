@@ -117,7 +117,7 @@ func TestAClockSaysHowFarFromUTCItIs(t *testing.T) {
 	if got := (Speller{Zone: Zone("Asia/Ho_Chi_Minh"), Locale: Vietnamese}).Time(at); got != "01/12/2026 03:05:12" {
 		t.Errorf("in Vietnam it is %q", got)
 	}
-	for _, name := range []string{"", "Local", "Nowhere", "../etc/passwd", "/etc/localtime", "zone.tab", strings.Repeat("A", 1000)} {
+	for _, name := range []string{"", "Local", "Nowhere", "../etc/passwd", "/etc/localtime", "zone.tab", "Asia//Tokyo", "Asia/./Tokyo", "./Asia/Tokyo", "Asia/Tokyo/", strings.Repeat("A", 1000)} {
 		if zone := Zone(name); zone != nil {
 			t.Errorf("%q is %v", name, zone)
 		}
