@@ -131,6 +131,13 @@ func (l *Ledger) Prepared(ctx context.Context) (statements, planned, unplanned i
 	return statements, planned, unplanned, err
 }
 
+// LoseStatements has the session of the latest transaction of the delivery path
+// forget what it was told, as a proxy may that hands it on.
+func (l *Ledger) LoseStatements(ctx context.Context) error {
+	_, err := l.db.Write.ExecContext(ctx, "DEALLOCATE ALL")
+	return err
+}
+
 // Statement is a statement as the ledger sent it.
 type Statement struct {
 	SQL  string

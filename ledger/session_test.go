@@ -139,6 +139,21 @@ func TestATransactionThatIsKilledRunsOnAnotherConnection(t *testing.T) {
 	}
 }
 
+// A session that no longer knows its statements does not know its limits either.
+func TestASessionThatLostItsStatementsIsReplaced(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 4)
+	for range 3 {
+		store(t, b, ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"))
+		record(t, b, take(t, b, one(t, b)), ok, delivered)
+		if err := b.LoseStatements(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAFrozenProcessHoldsItsLocksForFiveSeconds(t *testing.T) {
 	t.Parallel()
 	b := ledgertest.New(t, "postgres")

@@ -280,7 +280,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 func Retryable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "40001", "40P01", "55P03":
+		case "40001", "40P01", "55P03", lostStatement:
 			return true
 		}
 		return stale(pg)
@@ -288,6 +288,9 @@ func Retryable(err error) bool {
 	var lite *sqlite.Error
 	return errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_BUSY || lite.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
+
+// lostStatement is the server's answer to a statement that it was to know.
+const lostStatement = "26000"
 
 // stale reports whether the server refuses a statement over what has changed
 // since it was prepared: by a migration, or a day that was dropped.

@@ -49,7 +49,7 @@ func (s session) pipeline(ctx context.Context, do func(Querier) error) (undone b
 	if p.prepared == nil {
 		p.tell(s.limits)
 	} else if p.prepared.outdated(time.Now()) {
-		p.tell("DISCARD PLANS")
+		p.tell(discardPlans)
 	}
 	undone = true
 	if err = do(p); err == nil {

@@ -216,6 +216,8 @@ const knownStatements = 256
 // planAge is how long a plan is used at most.
 const planAge = time.Minute
 
+const discardPlans = "DISCARD PLANS"
+
 // outdated reports whether plans are to be made anew. They are made for tables
 // of the size of that moment, and a day is still empty when it begins: so as
 // much later again as a plan was made after the day's first statement came. To
@@ -247,15 +249,16 @@ func (p *prepared) prepare(ctx context.Context, query string) error {
 }
 
 // forget has the session learn its statements anew after an error that may come
-// from what they found when they were prepared and is there no more.
+// from what they found when they were prepared and is there no more. A session
+// that has lost them has lost its parameters as well, and is ended.
 func (p *prepared) forget(err error) {
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) || !stale(pg) || p.conn.IsClosed() {
+	if !errors.As(err, &pg) || p.conn.IsClosed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
-	if err := p.unlearn(ctx); err != nil {
+	if pg.Code == lostStatement || stale(pg) && p.unlearn(ctx) != nil {
 		_ = p.conn.Close(ctx)
 	}
 }
@@ -319,6 +322,11 @@ func (s session) unprepared(args []driver.NamedValue) []driver.NamedValue {
 func (s session) queryAlone(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if s.prepared == nil {
 		return s.Conn.QueryContext(ctx, query, args)
+	}
+	if s.prepared.outdated(time.Now()) {
+		if _, err := s.Conn.Conn().Exec(ctx, discardPlans); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.prepared.prepare(ctx, query); err != nil {
 		return nil, err
