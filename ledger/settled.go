@@ -31,15 +31,17 @@ type unsettled struct {
 // from these rows.
 func (b *batch) settleRepeated(ctx context.Context) error {
 	ended := map[repeated]bool{}
+	below := webhook.TimeBound(webhook.DeliveryPrefix, b.now.Add(database.MaxClockSkew)) // no days to come
 	for _, op := range b.records {
 		if r := op.record; r.counted && r.repeats != "" && r.Verdict.State.Final() {
 			ended[repeated{r.repeats, r.EndpointID}] = true
+			below = max(below, r.DeliveryID+"~") // one that a clock made which was ahead
 		}
 	}
 	if len(ended) == 0 {
 		return nil
 	}
-	by, open, err := b.ofRepeated(ctx, ended)
+	by, open, err := b.ofRepeated(ctx, ended, below)
 	if err != nil {
 		return err
 	}
@@ -63,8 +65,8 @@ func (b *batch) settleRepeated(ctx context.Context) error {
 }
 
 // ofRepeated returns the first delivery that brought each event to its endpoint,
-// and those that are open to be settled by it.
-func (b *batch) ofRepeated(ctx context.Context, ended map[repeated]bool) (by map[repeated]string, open map[repeated][]unsettled, err error) {
+// and those that are open to be settled by it, of the ids below one.
+func (b *batch) ofRepeated(ctx context.Context, ended map[repeated]bool, below string) (by map[repeated]string, open map[repeated][]unsettled, err error) {
 	by, open = map[repeated]string{}, map[repeated][]unsettled{}
 	unique := map[string]bool{}
 	for of := range ended {
@@ -73,7 +75,7 @@ func (b *batch) ofRepeated(ctx context.Context, ended map[repeated]bool) (by map
 	events := slices.Sorted(maps.Keys(unique))
 	t := b.statement().Add("SELECT id, event_id, endpoint_id, partner_code, state, finished_at FROM deliveries WHERE finished_at > 0 AND delivered_by = '' AND ")
 	b.ledger.db.MadeFor(database.In(t, "event_id", events), "id", webhook.DeliveryPrefix, events[0])
-	t.Add(" AND id < ?", webhook.TimeBound(webhook.DeliveryPrefix, b.now.Add(database.MaxClockSkew))) // no days to come
+	t.Add(" AND id < ?", below)
 	err = b.laterRead(ctx, t, func(row database.Row) error {
 		var of repeated
 		var d unsettled

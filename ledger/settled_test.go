@@ -160,6 +160,17 @@ func TestADeliveryOfAnotherDayIsSettled(t *testing.T) {
 		by := again(t, b, old, ok, delivered)
 		same(t, "settled", look(t, b, old).DeliveredBy, by)
 
+		ahead := webhook.TimeBound(webhook.DeliveryPrefix, time.Now().Add(time.Hour)) // by a clock that was
+		retried, err := b.RetryDelivery(t.Context(), made[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket := one(t, b)
+		change(t, b, "UPDATE deliveries SET id = $2 WHERE id = $1", retried, ahead)
+		ticket.DeliveryID = ahead
+		record(t, b, take(t, b, ticket), ok, delivered)
+		same(t, "settled by one of a clock that was ahead", look(t, b, made[1]).DeliveredBy, ahead)
+
 		change(t, b, "DELETE FROM deliveries WHERE id = $1", old) // as retention does
 		late, err := b.RetryDelivery(t.Context(), made[1])
 		if err != nil {
