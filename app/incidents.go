@@ -22,6 +22,8 @@ const (
 	canaryLate = 3*canaryEvery + canaryTimeout
 	// endpointCertificatesEvery is how often the ends of certificates are read.
 	endpointCertificatesEvery = 10 * time.Minute
+	// certificatesAtOnce is how many of them a look reads.
+	certificatesAtOnce = 100
 )
 
 // audience is who is told of incidents. A process without pages knows where
@@ -102,7 +104,8 @@ type incidentFacts struct {
 	store *ledgerincidents.Store
 
 	certificates map[string]incidents.EndpointFact // by endpoint
-	readAt       time.Time
+	unread       []incidents.EndpointFact          // whose certificates come next
+	readAt       time.Time                         // when they began to be read
 }
 
 func (f *incidentFacts) read(ctx context.Context, now time.Time) (facts incidents.Facts, err error) {
@@ -145,24 +148,42 @@ func failed(w reports.WorkerLease) bool {
 	return w.Alive && !w.Canary.At.IsZero() && w.Canary.Age <= canaryLate && w.Canary.Failure != ""
 }
 
-// addCertificates adds when the receivers' certificates end, which a few
-// attempts of each endpoint tell: they are read now and then.
-func (f *incidentFacts) addCertificates(ctx context.Context, facts *incidents.Facts, now time.Time) error {
-	if now.Sub(f.readAt) >= endpointCertificatesEvery {
+// readCertificates reads when some certificates end, and goes on at the next
+// look, so that none takes long; one that cannot be read is passed over.
+func (f *incidentFacts) readCertificates(ctx context.Context, now time.Time) error {
+	if len(f.unread) == 0 && now.Sub(f.readAt) >= endpointCertificatesEvery {
 		all, err := f.store.Registered(ctx)
 		if err != nil {
 			return err
 		}
-		ends := map[string]incidents.EndpointFact{}
+		kept := map[string]incidents.EndpointFact{}
 		for _, e := range all {
-			if e.CertificateEnds, err = f.app.reports.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID); err != nil {
-				return fmt.Errorf("read the certificate of %s: %w", e.ID, err)
-			}
-			if !e.CertificateEnds.IsZero() {
-				ends[e.ID] = e
+			if was, known := f.certificates[e.ID]; known {
+				kept[e.ID] = was
 			}
 		}
-		f.certificates, f.readAt = ends, now
+		f.certificates, f.unread, f.readAt = kept, all, now
+	}
+	for range min(certificatesAtOnce, len(f.unread)) {
+		e := f.unread[0]
+		f.unread = f.unread[1:]
+		var err error
+		if e.CertificateEnds, err = f.app.reports.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID); err != nil {
+			return fmt.Errorf("read the certificate of %s: %w", e.ID, err)
+		}
+		delete(f.certificates, e.ID)
+		if !e.CertificateEnds.IsZero() {
+			f.certificates[e.ID] = e
+		}
+	}
+	return nil
+}
+
+// addCertificates adds when the receivers' certificates end, which a few
+// attempts of each endpoint tell: they are read now and then.
+func (f *incidentFacts) addCertificates(ctx context.Context, facts *incidents.Facts, now time.Time) error {
+	if err := f.readCertificates(ctx, now); err != nil {
+		return err
 	}
 	there := map[string]bool{}
 	for i := range facts.Endpoints {

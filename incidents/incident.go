@@ -133,11 +133,12 @@ func (i Incident) Since() time.Time {
 // Act is what happened to an incident.
 type Act string
 
-// What happens to an incident. The first three leave no trace in its history.
+// What happens to an incident. The first four leave no trace in its history.
 const (
 	ActWatch   Act = "watch"   // it is so for the first time
 	ActRestart Act = "restart" // it counts as if it were
 	ActForget  Act = "forget"  // it is over before it was an incident
+	ActPass    Act = "pass"    // the same of one that made receivers look as if they failed: it stays known
 
 	ActOpen        Act = "open"
 	ActClear       Act = "clear" // it is not so any more

@@ -86,6 +86,9 @@ func (r Rules) next(i *Incident, c condition, is, hampered bool, now time.Time) 
 func (i *Incident) watch(c condition, is, hampered bool, now time.Time) Act {
 	blind := now.Sub(i.LookedAt).Abs() > blindAfter // also one that was seen by a clock that was ahead
 	switch {
+	case !is && i.Kind.hampers():
+		i.State, i.ClosedAt = Closed, now
+		return ActPass
 	case !is:
 		return ActForget
 	case blind || hampered && i.Kind.blamable():

@@ -2,6 +2,7 @@ package incidents
 
 import (
 	"cmp"
+	"math"
 	"strconv"
 	"time"
 )
@@ -106,8 +107,15 @@ func (e EndpointFact) finding(rule Rule) Finding {
 	return f
 }
 
+// never is the hold of a fault that nobody is told of, and no receiver is to be
+// blamed for.
+const never = time.Duration(math.MaxInt64)
+
 // ours is a fault of the gateway.
 func ours(kind Kind, subject string, f Finding, hold time.Duration, hit bool) []condition {
+	if hold == 0 && kind.hampers() {
+		hold = never
+	}
 	if hold == 0 || !hit {
 		return nil
 	}
@@ -122,7 +130,7 @@ func (r Rules) findCanary(f Facts, _ time.Time) []condition {
 // findBacklog has waited for its limit already when it hits, and so once more
 // only for as long as it takes to see it twice.
 func (r Rules) findBacklog(f Facts, now time.Time) []condition {
-	late := !f.OldestReady.IsZero() && now.Sub(f.OldestReady) >= r.Backlog
+	late := r.Backlog > 0 && !f.OldestReady.IsZero() && now.Sub(f.OldestReady) >= r.Backlog
 	return ours(Backlog, "", Finding{Time: f.OldestReady}, min(r.Backlog, LookEvery), late)
 }
 

@@ -3,6 +3,7 @@ package incidents
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,9 +16,11 @@ import (
 const (
 	LookEvery = 15 * time.Second
 	sendEvery = 2 * time.Second
+	// forgetEvery is how often what is kept no longer is deleted.
+	forgetEvery = time.Hour
 	// stepTimeout bounds a look and a message each.
 	stepTimeout = 30 * time.Second
-	// messagesAtOnce is how many messages are sent before faults are looked for.
+	// messagesAtOnce is how many messages are read at once.
 	messagesAtOnce = 20
 )
 
@@ -45,6 +48,8 @@ const (
 	Webhook Channel = "webhook"
 )
 
+var channels = []Channel{Mail, Webhook}
+
 // ErrHopeless marks a failure that no further try will mend.
 var ErrHopeless = errors.New("the message cannot be delivered")
 
@@ -67,13 +72,16 @@ type Store interface {
 	// change whole or not at all; one that somebody else was quicker with is left
 	// out. Every watched incident counts as looked at now.
 	Keep(ctx context.Context, changes []Change, now time.Time) error
-	// Due lists messages to be sent at now, the longest due first.
-	Due(ctx context.Context, now time.Time, limit int) ([]Message, error)
+	// Due lists messages to be sent by a channel at now, the longest due first.
+	Due(ctx context.Context, by Channel, now time.Time, limit int) ([]Message, error)
 	// Claim makes a try of a message this process's own until m.DueAt; false:
 	// somebody else has it. was is when it was due.
 	Claim(ctx context.Context, m Message, was time.Time) (bool, error)
-	// Settle keeps what became of a try.
-	Settle(ctx context.Context, m Message) error
+	// Settle keeps what became of a try that was claimed until claimed, unless
+	// somebody else has claimed it since.
+	Settle(ctx context.Context, m Message, claimed time.Time) error
+	// Forget deletes what was closed, and told by a test, long before now.
+	Forget(ctx context.Context, now time.Time) error
 }
 
 // Watch looks for faults and tells of them. One process of all runs it; two
@@ -101,7 +109,12 @@ func (w *Watch) Measure(reg prometheus.Registerer) {
 func (w *Watch) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { w.every(ctx, LookEvery, "look for incidents", w.Look) })
-	all.Go(func() { w.every(ctx, sendEvery, "tell of incidents", w.Tell) })
+	all.Go(func() { w.every(ctx, forgetEvery, "forget old incidents", w.Store.Forget) })
+	for _, by := range channels { // each by itself: a mail server that hangs holds up no notification
+		all.Go(func() {
+			w.every(ctx, sendEvery, "tell of incidents by "+string(by), func(ctx context.Context, now time.Time) error { return w.tellBy(ctx, by, now) })
+		})
+	}
 	all.Wait()
 	if w.open != nil {
 		w.open.Reset() // another process knows now
@@ -139,27 +152,35 @@ func (w *Watch) Look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	w.measure(known)
-	changes := Judge(w.Rules, facts, known, now)
-	for n := range changes {
-		c := &changes[n]
-		if c.Act == ActClose && c.Kind.counts() {
-			if c.Outcome, err = w.Store.Outcome(ctx, c.Subject, c.Since(), now); err != nil {
-				return err
-			}
-		}
-	}
+	changes, failed := w.withOutcomes(ctx, Judge(w.Rules, facts, known, now), now)
 	if len(known)+len(changes) == 0 {
-		return nil
+		return failed
 	}
 	if err := w.Store.Keep(ctx, changes, now); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	for _, c := range changes {
 		if c.Act.Told() {
 			w.Log.Warn("an incident: "+Headline(c.Incident), "act", string(c.Act), "incident", c.ID, "kind", string(c.Kind), "rule", string(c.Rule), "partner", c.PartnerCode, "endpoint", c.Subject)
 		}
 	}
-	return nil
+	return failed
+}
+
+// withOutcomes adds what became of deliveries to the changes that say so. One
+// whose outcome cannot be read is left for the next look, and holds up no other.
+func (w *Watch) withOutcomes(ctx context.Context, changes []Change, now time.Time) (ready []Change, failed error) {
+	for _, c := range changes {
+		if c.Act == ActClose && c.Kind.counts() {
+			var err error
+			if c.Outcome, err = w.Store.Outcome(ctx, c.Subject, c.Since(), now); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("close incident %s: %w", c.ID, err))
+				continue
+			}
+		}
+		ready = append(ready, c)
+	}
+	return ready, failed
 }
 
 func (w *Watch) measure(known []Incident) {
@@ -184,12 +205,21 @@ func (w *Watch) measure(known []Incident) {
 
 // Tell sends what is due at now.
 func (w *Watch) Tell(ctx context.Context, now time.Time) error {
-	due, err := w.Store.Due(ctx, now, messagesAtOnce)
+	var failed error
+	for _, by := range channels {
+		failed = errors.Join(failed, w.tellBy(ctx, by, now))
+	}
+	return failed
+}
+
+func (w *Watch) tellBy(ctx context.Context, by Channel, now time.Time) error {
+	began := time.Now()
+	due, err := w.Store.Due(ctx, by, now, messagesAtOnce)
 	if err != nil {
 		return err
 	}
 	for _, m := range due {
-		if err := w.tell(ctx, m, now); err != nil {
+		if err := w.tell(ctx, m, now.Add(time.Since(began))); err != nil { // those before it may have taken long
 			return err
 		}
 	}
@@ -199,8 +229,8 @@ func (w *Watch) Tell(ctx context.Context, now time.Time) error {
 // tell makes one try. A process that dies during it leaves the message to be
 // sent again under the same id.
 func (w *Watch) tell(ctx context.Context, m Message, now time.Time) error {
-	was := m.DueAt
-	m.DueAt = now.Add(ClaimedFor)
+	was, claimed := m.DueAt, now.Add(ClaimedFor)
+	m.DueAt = claimed
 	m.Tries++
 	if mine, err := w.Store.Claim(ctx, m, was); err != nil || !mine {
 		return err
@@ -218,7 +248,7 @@ func (w *Watch) tell(ctx context.Context, m Message, now time.Time) error {
 	default:
 		m.DueAt, m.Failure = now.Add(retryWaits[m.Tries-1]), err.Error()
 	}
-	return w.Store.Settle(context.WithoutCancel(ctx), m)
+	return w.Store.Settle(context.WithoutCancel(ctx), m, claimed)
 }
 
 func (w *Watch) try(ctx context.Context, m Message) error {

@@ -69,6 +69,11 @@ func (s *Store) RemoveContact(ctx context.Context, scope partners.Scope, endpoin
 		if n == 0 {
 			return webhook.Conflict("this address is no contact of the endpoint")
 		}
+		_, err = new(database.Statement).Add(`UPDATE incident_messages SET due_at = 0, failure = 'the contact was removed' WHERE due_at > 0 AND address = ?
+			AND partner_code <> '' AND incident_id IN (SELECT id FROM incidents WHERE subject = ?)`, email, endpointID).Exec(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("take back what a contact of %s was to be told: %w", endpointID, err)
+		}
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/incidents"
@@ -79,12 +80,12 @@ const shown = 200
 // Closed lists the incidents that were closed last, the newest first.
 func (s *Store) Closed(ctx context.Context) ([]incidents.Incident, error) {
 	return database.Collect(ctx, s.db.Read, new(database.Statement).
-		Add("SELECT "+columns+" FROM incidents WHERE closed_at > 0 ORDER BY closed_at DESC LIMIT ?", shown), fields)
+		Add("SELECT "+columns+" FROM incidents WHERE closed_at > 0 AND opened_at > 0 ORDER BY closed_at DESC LIMIT ?", shown), fields)
 }
 
 // Incident reads one that people were told of, or NotFound.
 func (s *Store) Incident(ctx context.Context, id string) (i incidents.Incident, err error) {
-	err = s.db.Read.ByPrimary().QueryRowContext(ctx, "SELECT "+columns+" FROM incidents WHERE id = $1 AND state <> 'watched'", id).Scan(fields(&i)...)
+	err = s.db.Read.ByPrimary().QueryRowContext(ctx, "SELECT "+columns+" FROM incidents WHERE id = $1 AND opened_at > 0", id).Scan(fields(&i)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, webhook.NotFound("incident", id)
 	}
@@ -110,7 +111,7 @@ func (s *Store) Keep(ctx context.Context, changes []incidents.Change, now time.T
 		if _, err := tx.ExecContext(ctx, "UPDATE incidents SET looked_at = $1 WHERE closed_at = 0 AND state = 'watched'", database.Micros(now)); err != nil {
 			return fmt.Errorf("note the look: %w", err)
 		}
-		return forget(ctx, tx, now.Add(-Kept))
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("keep incidents: %w", err)
@@ -121,24 +122,31 @@ func (s *Store) Keep(ctx context.Context, changes []incidents.Change, now time.T
 // Kept is for how long a closed incident stays on the list.
 const Kept = 90 * 24 * time.Hour
 
-// forget deletes incidents that were closed before a time, with all that was
-// written about them.
-func forget(ctx context.Context, tx database.Querier, before time.Time) error {
+// Forget implements incidents.Store: it deletes incidents that were closed
+// before Kept, with all that was written about them, and messages that old of
+// tests.
+func (s *Store) Forget(ctx context.Context, now time.Time) error {
 	const old = "incidents WHERE closed_at > 0 AND closed_at < $1"
-	for _, query := range []string{
-		"DELETE FROM incident_history WHERE incident_id IN (SELECT id FROM " + old + ")",
-		"DELETE FROM incident_messages WHERE incident_id IN (SELECT id FROM " + old + ")", "DELETE FROM " + old,
-	} {
-		if _, err := tx.ExecContext(ctx, query, database.Micros(before)); err != nil {
-			return fmt.Errorf("delete old incidents: %w", err)
+	return s.db.InTx(ctx, func(tx database.Querier) error {
+		for _, query := range []string{
+			"DELETE FROM incident_history WHERE incident_id IN (SELECT id FROM " + old + ")",
+			"DELETE FROM incident_messages WHERE incident_id IN (SELECT id FROM " + old + ")", "DELETE FROM " + old,
+			"DELETE FROM incident_messages WHERE incident_id = '' AND created_at < $1",
+		} {
+			if _, err := tx.ExecContext(ctx, query, database.Micros(now.Add(-Kept))); err != nil {
+				return fmt.Errorf("delete old incidents: %w", err)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
+
+// untold are the acts that leave no trace in an incident's history.
+var untold = []incidents.Act{incidents.ActWatch, incidents.ActRestart, incidents.ActForget, incidents.ActPass}
 
 func (s *Store) keep(ctx context.Context, tx database.Querier, c incidents.Change, now time.Time) error {
 	done, err := s.put(ctx, tx, c)
-	if err != nil || !done || c.Act == incidents.ActWatch || c.Act == incidents.ActRestart || c.Act == incidents.ActForget {
+	if err != nil || !done || slices.Contains(untold, c.Act) {
 		return err
 	}
 	said := ""
@@ -208,7 +216,7 @@ func (s *Store) alter(ctx context.Context, id string, act incidents.Act, by part
 	entries := audit.About([]partners.AuditEntry{by}, id, "")
 	return audit.Do(ctx, s.db, entries, func(tx database.Querier) error {
 		var i incidents.Incident
-		err := tx.QueryRowContext(ctx, "SELECT "+columns+" FROM incidents WHERE id = $1 AND state <> 'watched'", id).Scan(fields(&i)...)
+		err := tx.QueryRowContext(ctx, "SELECT "+columns+" FROM incidents WHERE id = $1 AND opened_at > 0", id).Scan(fields(&i)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return webhook.NotFound("incident", id)
 		}

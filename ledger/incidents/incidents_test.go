@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ledgerhook/delivery"
 	"ledgerhook/incidents"
 	store "ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/ledgertest"
@@ -175,6 +176,64 @@ func TestAFaultOfTheGatewayIsToldToNoPartner(t *testing.T) {
 	})
 }
 
+// What was given up while the gateway was at fault is not the receiver's,
+// however soon the fault was over.
+func TestAFaultThatWasOverBeforeItWasAnIncidentIsToldToNoPartner(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := newScene(t, b)
+		e := b.Endpoint(t, "acme", 5)
+		facts, ours := s.watch.Facts, true
+		s.watch.Facts = func(ctx context.Context, now time.Time) (incidents.Facts, error) {
+			f, err := facts(ctx, now)
+			if ours {
+				f.CanaryFailed, f.CanaryWhy = 1, "it could not be signed"
+			}
+			return f, err
+		}
+		giveUp(t, b)
+		s.pass(t, 30*time.Second)
+		ours = false
+		s.pass(t, 20*time.Minute)
+		s.check(t)
+		if closed, err := s.Closed(t.Context()); err != nil || len(closed) != 0 {
+			t.Errorf("listed: %v (%v)", closed, err)
+		}
+
+		s.now = s.now.Add(2 * time.Hour)
+		giveUp(t, b)
+		change(t, b, "UPDATE deliveries SET finished_at = $1 WHERE endpoint_id = $2", s.now.UnixMicro(), e.ID)
+		change(t, b, "UPDATE rollups SET hour = $1 WHERE fact = 'exhausted'", s.now.UnixMicro()/time.Hour.Microseconds())
+		s.pass(t, time.Minute)
+		s.check(t, "oncall@example.com: "+failing, "ops: "+failing)
+	})
+}
+
+// giveUp has a delivery of acme end in vain.
+func giveUp(t *testing.T, b *ledgertest.Bench) {
+	t.Helper()
+	if _, err := b.Append(t.Context(), ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending")); err != nil {
+		t.Fatal(err)
+	}
+	job, ok, err := b.Claim(t.Context(), b.Tickets()[0], "wrk_test")
+	if err != nil || !ok {
+		t.Fatalf("claimed %t (%v)", ok, err)
+	}
+	d := job.Delivery
+	_, err = b.Record(t.Context(), delivery.Result{DeliveryID: d.ID, EndpointID: d.EndpointID, Generation: d.Generation,
+		Attempt: webhook.Attempt{ID: webhook.NewID(webhook.AttemptPrefix), Number: 1, StartedAt: time.Now(), Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503},
+		Verdict: delivery.Verdict{State: webhook.Exhausted, Reason: "attempts"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func change(t *testing.T, b *ledgertest.Bench, statement string, args ...any) {
+	t.Helper()
+	if _, err := b.Raw.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Two processes that both believe to lead tell nothing twice.
 func TestTwoThatWatchTellOnce(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
@@ -228,9 +287,12 @@ func TestAMessageIsTriedUntilItArrives(t *testing.T) {
 		if _, err := s.Test(t.Context(), by("incident.test", s.now)); err != nil {
 			t.Fatal(err)
 		}
-		due, err := s.Due(t.Context(), s.now, 10)
-		if err != nil || len(due) != 2 {
-			t.Fatalf("%d due, %v", len(due), err)
+		var due []incidents.Message
+		for _, channel := range []incidents.Channel{incidents.Webhook, incidents.Mail} {
+			var err error
+			if due, err = s.Due(t.Context(), channel, s.now, 10); err != nil || len(due) != 1 {
+				t.Fatalf("%s: %d due, %v", channel, len(due), err)
+			}
 		}
 		m := due[0] // its sender dies
 		m.DueAt = s.now.Add(incidents.ClaimedFor)
@@ -238,6 +300,11 @@ func TestAMessageIsTriedUntilItArrives(t *testing.T) {
 			if mine, err := s.Claim(t.Context(), m, due[0].DueAt); err != nil || mine != want {
 				t.Fatalf("claimed: %v, %v", mine, err)
 			}
+		}
+		late := m // what one says that had claimed it before
+		late.Failure = "too late"
+		if err := s.Settle(t.Context(), late, due[0].DueAt); err != nil || b.Count(t, "SELECT COUNT(*) FROM incident_messages WHERE failure = 'too late'") != 0 {
+			t.Errorf("a late sender was believed (%v)", err)
 		}
 		s.pass(t, 30*time.Second)
 		if len(s.sent) != 1 {
@@ -326,8 +393,16 @@ func TestContactsBelongToTheirPartner(t *testing.T) {
 		if err := remove(partners.Only("bolt"), "a@acme.example"); webhook.KindOf(err) != webhook.KindConflict {
 			t.Errorf("a stranger removes: %v", err)
 		}
+		s.window(t, e.ID, trip)
+		s.watch.Send = nil // all are still to be told
+		s.pass(t, 6*time.Minute)
 		if err := remove(partners.Only("acme"), "b@acme.example"); err != nil {
 			t.Error(err)
+		}
+		for email, want := range map[string]int{"b@acme.example": 0, "c@acme.example": 1} {
+			if n := b.Count(t, "SELECT COUNT(*) FROM incident_messages WHERE due_at > 0 AND address = $1", email); n != want {
+				t.Errorf("%s is still to be told %d times", email, n)
+			}
 		}
 		got, err := s.Contacts(t.Context(), partners.Only("acme"), e.ID)
 		if err != nil || len(got) != incidents.MaxContacts-1 || got[0].Email != "a@acme.example" || got[0].Lang != "zh" {
@@ -375,8 +450,14 @@ func TestOldIncidentsAreForgotten(t *testing.T) {
 		s.pass(t, 10*time.Minute)
 		s.window(t, e.ID, func(w *webhook.Window) { w.Breaker.Close() })
 		s.pass(t, 20*time.Minute)
+		if n, err := s.Test(t.Context(), by("incident.test", s.now)); err != nil || n != 2 {
+			t.Fatalf("%d tests (%v)", n, err)
+		}
 		s.now = s.now.Add(store.Kept + time.Hour)
 		s.window(t, e.ID, trip)
+		if err := s.Forget(t.Context(), s.now); err != nil {
+			t.Fatal(err)
+		}
 		s.pass(t, time.Minute)
 		for _, table := range []string{"incident_history", "incident_messages", "incidents WHERE state <> 'watched'"} {
 			if n := b.Count(t, "SELECT COUNT(*) FROM "+table); n != 0 {

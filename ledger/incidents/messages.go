@@ -33,7 +33,7 @@ func (s *Store) tell(ctx context.Context, tx database.Querier, c incidents.Chang
 			return err
 		}
 	}
-	if s.to.Webhook != "" {
+	if s.to.Webhook != "" && s.to.Webhook != c.PartnerCode { // not to who cannot be told: each would be the next incident
 		letter.Body = incidents.Notify(c.Incident, c.Act, letter, link, now)
 		if err := post(ctx, tx, "", incidents.Message{IncidentID: c.ID, About: c.Act, Channel: incidents.Webhook, Address: s.to.Webhook, Letter: letter}, now); err != nil {
 			return err
@@ -118,8 +118,9 @@ func (s *Store) Test(ctx context.Context, by partners.AuditEntry) (n int, err er
 }
 
 // Due implements incidents.Store.
-func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]incidents.Message, error) {
-	t := new(database.Statement).Add("SELECT "+messageColumns+" FROM incident_messages WHERE due_at > 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?", database.Micros(now), limit)
+func (s *Store) Due(ctx context.Context, by incidents.Channel, now time.Time, limit int) ([]incidents.Message, error) {
+	t := new(database.Statement).Add("SELECT "+messageColumns+" FROM incident_messages WHERE due_at > 0 AND due_at <= ? AND channel = ? ORDER BY due_at, id LIMIT ?",
+		database.Micros(now), string(by), limit)
 	found, err := database.Collect(ctx, s.db.Read.ByPrimary(), t, messageFields)
 	if err != nil {
 		return nil, fmt.Errorf("list messages to send: %w", err)
@@ -138,9 +139,9 @@ func (s *Store) Claim(ctx context.Context, m incidents.Message, was time.Time) (
 }
 
 // Settle implements incidents.Store.
-func (s *Store) Settle(ctx context.Context, m incidents.Message) error {
-	_, err := new(database.Statement).Add("UPDATE incident_messages SET due_at = ?, sent_at = ?, failure = ? WHERE id = ?",
-		database.Micros(m.DueAt), database.Micros(m.SentAt), database.Text(m.Failure), m.ID).Exec(ctx, s.db.Write)
+func (s *Store) Settle(ctx context.Context, m incidents.Message, claimed time.Time) error {
+	_, err := new(database.Statement).Add("UPDATE incident_messages SET due_at = ?, sent_at = ?, failure = ? WHERE id = ? AND due_at = ?",
+		database.Micros(m.DueAt), database.Micros(m.SentAt), database.Text(m.Failure), m.ID, database.Micros(claimed)).Exec(ctx, s.db.Write)
 	if err != nil {
 		return fmt.Errorf("store what became of message %s: %w", m.ID, err)
 	}
