@@ -77,6 +77,8 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	check(err)
 	_, err = b.FailingPartners(t.Context())
 	check(err)
+	_, err = b.SlowPartners(t.Context())
+	check(err)
 	_, err = b.PartnerFunnel(t.Context(), partners.Everything(), d.PartnerCode, now.Add(-day), now)
 	check(err)
 	_, err = b.CertificateEnds(t.Context(), partners.Only(d.PartnerCode), d.EndpointID)

@@ -116,6 +116,43 @@ func TestFailingPartnersAndHostsAreFewAndTheWorstComeFirst(t *testing.T) {
 	})
 }
 
+func TestSlowPartnersAreThoseWhoseAnswersTakeManyTimesAsLongAsUsual(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		for _, code := range []string{"acme", "slow", "shut", "past"} {
+			b.Partner(t, code)
+		}
+		b.Endpoint(t, "acme", 8)
+		quick := b.Endpoint(t, "slow", 8, webhook.CreateCard)
+		slow, shut, past := b.Endpoint(t, "slow", 8, webhook.TopupCard), b.Endpoint(t, "shut", 8), b.Endpoint(t, "past", 8)
+		deliver := func(code string, n int, took time.Duration) {
+			storeMany(t, b, code, n)
+			send(t, b, b.Tickets(), webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200, Phases: webhook.Phases{Total: took}}, delivered)
+		}
+		for _, code := range []string{"acme", "slow", "shut", "past"} {
+			deliver(code, 1, 200*time.Millisecond)
+		}
+		before := time.Now().Add(-time.Minute)
+		for range 10 {
+			deliver("slow", 2, 4*time.Second)
+			deliver("shut", 2, 4*time.Second)
+			deliver("past", 2, 4*time.Second)
+			deliver("acme", 2, 200*time.Millisecond)
+		}
+		set(t, b, shut.ID, pause)
+		change(t, b, "UPDATE windows SET last_success = $1 WHERE endpoint_id = $2", time.Now().Add(-time.Hour).UnixMicro(), past.ID)
+		change(t, b, "UPDATE windows SET took_us = 5000000, usual_us = 1000000, slow_since = 1, last_success = $1 WHERE endpoint_id = $2", time.Now().UnixMicro(), quick.ID)
+		change(t, b, "UPDATE windows SET waiting_first = 3 WHERE endpoint_id IN ($1, $2)", slow.ID, shut.ID)
+		found, err := b.SlowPartners(t.Context())
+		if err != nil || len(found) != 1 {
+			t.Fatalf("slow partners: %+v (%v)", found, err)
+		}
+		p := found[0]
+		if p.PartnerCode != "slow" || p.Waiting != 3 || p.Pace.Times() < 10 || p.Pace.Took < 3*time.Second || p.Pace.SlowSince.Before(before) || p.Host != "partner.example.com" {
+			t.Errorf("%+v", p)
+		}
+	})
+}
+
 // aged is an event that was accepted some time ago.
 func aged(e delivery.NewEvent, ago time.Duration) delivery.NewEvent {
 	e.Event.CreatedAt = time.Now().Add(-ago)

@@ -339,7 +339,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 		gone = v.column25, warned = v.column26, disabled_reason = v.column27, not_before = v.column28,
 		rate_every = v.column29, rate_next = v.column30, ordered = v.column31, filtering = v.column32, tests = v.column33,
 		breaker_refused = v.column34, attempts_failed = v.column35, attempts_alike = v.column36, last_outcome = v.column37,
-		last_class = v.column38, last_status = v.column39 FROM `)
+		last_class = v.column38, last_status = v.column39, took_us = v.column40, usual_us = v.column41, slow_since = v.column42 FROM `)
 	t.Table(len(changed), func(i int) []any {
 		w := changed[i]
 		k, h := w.Breaker, w.Health
@@ -348,7 +348,7 @@ func (b *batch) storeSome(ctx context.Context, changed []*window) error {
 			database.Micros(k.OpenUntil), k.Epoch, k.Opened, k.Reason, k.Probe, k.Passed, database.Micros(h.LastSuccess), database.Micros(h.FailingSince),
 			h.Failed, h.Gone, h.Warned.Microseconds(), h.DisabledReason, database.Micros(w.NotBefore), w.RateEvery.Microseconds(),
 			database.Micros(w.RateNext), w.Ordered, w.Filtering, w.Tests, k.Refused, h.Attempts, h.Alike, string(h.Last.Outcome),
-			string(h.Last.ErrorClass), h.Last.StatusCode}
+			string(h.Last.ErrorClass), h.Last.StatusCode, h.Pace.Took.Microseconds(), h.Pace.Usual.Microseconds(), database.Micros(h.Pace.SlowSince)}
 	})
 	t.Add(" WHERE windows.endpoint_id = v.column1")
 	if t.Arrays {

@@ -16,6 +16,7 @@ type Health struct {
 	Alike          int        // the newest of these that came to the same
 	Last           LastResult // what they came to; none: the last attempt succeeded
 	Warned         time.Duration
+	Pace           Pace   // of its successes
 	DisabledReason string // why it was disabled by itself; stays until it is enabled, whatever was still in flight
 }
 
@@ -35,7 +36,8 @@ var warnings = []time.Duration{24 * time.Hour, 72 * time.Hour, 96 * time.Hour}
 // that now, the same for every process, has not come to yet counts from now.
 func (h *Health) Observe(a Attempt, ended State, now time.Time) (warning, disable string) {
 	if a.Outcome == OutcomeDelivered {
-		*h = Health{LastSuccess: now, DisabledReason: h.DisabledReason}
+		h.Pace.observe(a.Phases.Total, now.Sub(h.LastSuccess), now)
+		*h = Health{LastSuccess: now, Pace: h.Pace, DisabledReason: h.DisabledReason}
 		return "", ""
 	}
 	if a.Outcome != OutcomeFailed || a.ErrorClass == ErrorInternal { // which is our fault

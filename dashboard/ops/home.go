@@ -69,6 +69,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		func() { e.Conflicts = shell.Cached(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
 		func() { e.Stores = shell.Cached(ctx, s.Memory, "system/stores", s.stores) },
 		func() { e.Rates = shell.Cached(ctx, s.Memory, "rates", s.Prices.Rates) },
+		func() { e.Slow = shell.Cached(ctx, s.Memory, "home/slow", s.Reports.SlowPartners) },
 		func() { e.Hosts = shell.Cached(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
 			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.HourCount, error) {

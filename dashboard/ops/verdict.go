@@ -19,6 +19,7 @@ type evidence struct {
 	Workers   shell.Fact[[]reports.WorkerLease]
 	Partners  shell.Fact[[]reports.FailingPartner]
 	Hosts     shell.Fact[[]reports.FailingHost]
+	Slow      shell.Fact[[]reports.SlowPartner]
 	Conflicts shell.Fact[[]orders.Conflict]
 	Stores    shell.Fact[[]web.Finding]
 	Rates     shell.Fact[[]orders.Rate]
@@ -114,6 +115,7 @@ var rules = []rule{
 	{"Way out", evidence.situated, checkEgress},
 	{"Shared hosts", func(e evidence) bool { return e.Hosts.Fresh }, checkSharedHost},
 	{"Receivers", func(e evidence) bool { return e.situated() && e.Partners.Fresh }, checkPartners},
+	{"Pace of receivers", func(e evidence) bool { return e.Slow.Fresh }, checkPace},
 	{"Room at receivers", evidence.situated, checkRoom},
 	{"Settings", evidence.situated, checkSettings},
 	{"Orders", func(e evidence) bool { return e.Conflicts.Fresh }, checkOrders},
@@ -181,6 +183,15 @@ func join(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// clock spells when t was to the minute, and on which day if not today.
+func (e evidence) clock(t time.Time) string {
+	t = t.In(e.Now.Location())
+	if t.Format(time.DateOnly) == e.Now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("2006-01-02 15:04")
 }
 
 // ago spells how long before now t was.

@@ -32,6 +32,7 @@ func allWell() evidence {
 			{Host: "b/2", Alive: true, Canary: reports.Canary{At: noon, Age: 3 * time.Second, RoundTrip: 9 * time.Millisecond}}}),
 		Partners:  known([]reports.FailingPartner(nil)),
 		Hosts:     known([]reports.FailingHost(nil)),
+		Slow:      known([]reports.SlowPartner(nil)),
 		Conflicts: known([]orders.Conflict(nil)),
 		Stores:    known([]web.Finding{{Name: "queue"}, {Name: "ledger"}, {Name: "process"}}),
 		Rates:     known([]orders.Rate{{Crypto: "USDT", WalletAddress: "T1", UpdatedAt: noon.Add(-time.Minute)}}),
@@ -116,7 +117,18 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 			changing.Alike = 12
 			e.Partners, e.Situation.Value.WaitingFailing = known([]reports.FailingPartner{changing, {PartnerCode: "b", Waiting: 40}}), 88
 		}, sideThem, "warn", []string{"2 of 10 partners fail, worst acme (answered 401, the last 12 of 240)", "the other 8 are served", "88 deliveries are waiting"}, "Receivers"},
-		{"a slow receiver", func(e *evidence) { e.Situation.Value.OldestWithoutRoom = noon.Add(-4 * time.Minute) }, sideThem, "warn", []string{"waited 4 m for room"}, "Room at receivers"},
+		{"a slow partner", func(e *evidence) {
+			e.Slow = known([]reports.SlowPartner{{PartnerCode: "mekongex", Waiting: 7,
+				Pace: webhook.Pace{Took: 6600 * time.Millisecond, Usual: 330 * time.Millisecond, SlowSince: noon.Add(-46 * time.Minute)}}})
+		}, sideThem, "warn", []string{"It is them: mekongex answers in 6.6 s, 20 times its usual, since 11:14.", "7 wait for one"}, "Pace of receivers"},
+		{"slow partners since yesterday", func(e *evidence) {
+			pace := webhook.Pace{Took: 8 * time.Second, Usual: time.Second, SlowSince: noon.Add(-13 * time.Hour)}
+			e.Slow = known([]reports.SlowPartner{{PartnerCode: "acme", Pace: pace}, {PartnerCode: "b", Pace: pace}})
+		}, sideThem, "warn", []string{"2 partners are slow, worst acme: it answers in 8 s, 8 times its usual, since 2026-03-03 23:00"}, "Pace of receivers"},
+		{"a slow partner and one that fails", func(e *evidence) {
+			e.Partners, e.Slow = known([]reports.FailingPartner{one}), known([]reports.SlowPartner{{PartnerCode: "b"}})
+		}, sideThem, "warn", []string{"only acme fails"}, "Receivers"},
+		{"a receiver without room", func(e *evidence) { e.Situation.Value.OldestWithoutRoom = noon.Add(-4 * time.Minute) }, sideThem, "warn", []string{"waited 4 m for room"}, "Room at receivers"},
 		{"paused", func(e *evidence) { e.Situation.Value.Paused, e.Situation.Value.Held = 1, 7 }, sideSettings, "warn", []string{"7 deliveries are held", "1 endpoint paused"}, "Settings"},
 		{"paused, and nothing waits", func(e *evidence) { e.Situation.Value.Paused = 1 }, sideNobody, "good", nil, ""},
 		{"disabled for failures", func(e *evidence) {
@@ -172,6 +184,7 @@ func TestWhatIsNotKnownIsNeverAllWell(t *testing.T) {
 		"workers":   func(e *evidence) { e.Workers.Fresh = false },
 		"partners":  func(e *evidence) { e.Partners.Fresh = false },
 		"hosts":     func(e *evidence) { e.Hosts.Fresh = false },
+		"slow ones": func(e *evidence) { e.Slow.Fresh = false },
 		"no canary": func(e *evidence) {
 			for i := range e.Workers.Value {
 				e.Workers.Value[i].Canary = reports.Canary{}

@@ -2,11 +2,13 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"time"
 
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/webhook"
 )
 
 // The bounds of the rules about receivers.
@@ -104,6 +106,30 @@ func rest(n int) string {
 		return "the other one is served."
 	}
 	return "the other " + english.Number(n) + " are served."
+}
+
+// checkPace hits when a receiver takes many times as long as usual.
+func checkPace(e evidence) check {
+	slow := e.Slow.Value
+	if len(slow) == 0 {
+		return says(fmt.Sprintf("none takes %d times as long as usual", webhook.SlowTimes))
+	}
+	p := slow[0]
+	pace := fmt.Sprintf("answers in %s, %s times its usual, since %s", english.Duration(p.Pace.Took), english.Number(int64(math.Round(p.Pace.Times()))), e.clock(p.Pace.SlowSince))
+	v := verdict{Side: sideThem, Tone: "warn", Sentence: "It is them: " + p.PartnerCode + " " + pace + ".", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode,
+		Next: "Its deliveries arrive, but each holds a place for longer. " + waits(p.Waiting)}
+	if n := len(slow) - 1; n > 0 {
+		v.Sentence = fmt.Sprintf("It is them: %s are slow, worst %s: it %s.", count(n+1, "partner"), p.PartnerCode, pace)
+	}
+	return found(p.PartnerCode+" "+pace, v)
+}
+
+// waits says how much waits for a receiver that is slow.
+func waits(n int64) string {
+	if n == 0 {
+		return "Nothing waits for one just now."
+	}
+	return english.Number(n) + " wait for one."
 }
 
 // checkRoom hits when deliveries wait for room at receivers that do not fail.

@@ -35,10 +35,8 @@ type FailingPartner struct {
 	// What the newest attempt at the endpoint came to that has failed most often
 	// since its last success, how many attempts at it failed since, and how many
 	// of these, the newest, came to the same.
-	Last             webhook.LastResult
-	Attempts, Alike  int
-	AttemptsFailed   int64 // of the partner, in this hour and the one before
-	AttemptsAnswered int64 // that succeeded, in this hour and the one before
+	Last            webhook.LastResult
+	Attempts, Alike int
 }
 
 // FailingHost is a host of which at least one open endpoint fails.
