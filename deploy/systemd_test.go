@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -42,6 +43,16 @@ func analyze(t *testing.T, args ...string) {
 func TestSystemdTakesTheUnit(t *testing.T) {
 	t.Parallel()
 	analyze(t, "verify", "--man=no", unit(t))
+}
+
+// A panic and an end by the watchdog have exit code 2, as a wrong command line
+// has: systemd must not be told to leave any code alone.
+func TestTheUnitIsStartedAgainWhateverEndedIt(t *testing.T) {
+	t.Parallel()
+	text := read(t, unitFile)
+	if !strings.Contains(text, "\nRestart=on-failure\n") || strings.Contains(text, "RestartPreventExitStatus") || strings.Contains(text, "SuccessExitStatus") {
+		t.Error("the unit has exit codes after which the gateway stays down")
+	}
 }
 
 // 2.0 of 10 is what systemd calls OK, from its list of what a service might do.

@@ -34,11 +34,13 @@ func (r *release) debian(binary, goarch string) error {
 	}
 	env := file(filepath.Join(own, "debian", "ledgerhook.env"), "/etc/ledgerhook/ledgerhook.env", 0o600)
 	env.Type = files.TypeConfigNoReplace
+	unit := filepath.Join(r.root, "deploy/systemd/ledgerhook.service")
 	contents := files.Contents{
 		{Type: files.TypeDir, Destination: "/etc/ledgerhook", FileInfo: &files.ContentFileInfo{Mode: 0o700, MTime: r.at}},
 		env,
 		file(binary, "/usr/bin/ledgerhook", 0o755),
-		file(filepath.Join(r.root, "deploy/systemd/ledgerhook.service"), "/usr/lib/systemd/system/ledgerhook.service", 0o644),
+		file(unit, "/usr/lib/systemd/system/ledgerhook.service", 0o644),
+		file(unit, "/usr/lib/systemd/system/ledgerhook@.service", 0o644),
 	}
 	documents, err := r.documents()
 	if err != nil {
