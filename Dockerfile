@@ -2,7 +2,8 @@
 #
 # For another kind of machine: docker buildx build --platform linux/amd64,linux/arm64 … It is compiled where the build
 # runs, for the machine that it is meant for.
-FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+# The digest is that of the index for all kinds; take the tag's next one with it.
+FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
