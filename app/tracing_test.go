@@ -175,12 +175,59 @@ func TestAnEventAndItsAttemptAreTracesThatLink(t *testing.T) {
 			t.Errorf("the receiver is told %s: %q", name, got)
 		}
 	}
+	// A partner's request begins a trace of its own.
+	res, err := http.Post(a.PublicURL()+"/api/v2/auth/access-token", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	stranger := hex.EncodeToString(to.of(t, "POST /api/v2/auth/access-token", spans.Span_SPAN_KIND_SERVER).GetTraceId())
+	for series, id := range map[string]string{
+		`ledgerhook_ingest_request_duration_seconds_bucket{source="TopupCard"`:          caller,
+		`ledgerhook_http_request_duration_seconds_bucket{handler="/internal/v1/events"`: caller,
+		`ledgerhook_partner_request_duration_seconds_bucket{operation="access-token"`:   stranger,
+		`ledgerhook_delivery_attempt_duration_seconds_bucket{outcome="delivered"`:       own,
+		`ledgerhook_delivery_first_attempt_delay_seconds_bucket{`:                       own,
+		`ledgerhook_delivery_completion_seconds_bucket{`:                                own,
+		`ledgerhook_delivery_attempt_phase_seconds_bucket{phase="first_byte"`:           own,
+	} {
+		wantExemplar(t, a.InternalURL(), series, id)
+	}
 	stop()
 	for _, line := range []string{`"trace":"` + caller, `"trace":"` + own} {
 		if !strings.Contains(log.String(), line) {
 			t.Errorf("the log does not say %s", line)
 		}
 	}
+}
+
+// wantExemplar waits until a bucket of the series has the trace as its example,
+// for a Prometheus that asks for OpenMetrics.
+func wantExemplar(t *testing.T, internal, series, trace string) {
+	t.Helper()
+	var text []byte
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, internal+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, series) && strings.Contains(line, `# {trace_id="`+trace+`"}`) {
+				return
+			}
+		}
+	}
+	t.Errorf("no bucket of %s has the example %s", series, trace)
 }
 
 func TestWithoutACollectorNothingIsTraced(t *testing.T) {

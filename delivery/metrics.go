@@ -110,7 +110,7 @@ func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 		observe(m.duration.WithLabelValues(string(a.Outcome)), a.Phases.Total.Seconds(), a.Trace)
 		for phase, took := range map[string]time.Duration{"dns": a.Phases.DNS, "connect": a.Phases.Connect, "tls": a.Phases.TLS, "first_byte": a.Phases.FirstByte} {
 			if took > 0 {
-				m.phases.WithLabelValues(phase).Observe(took.Seconds())
+				observe(m.phases.WithLabelValues(phase), took.Seconds(), a.Trace)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (m *Metrics) attempted(job Job, a webhook.Attempt, v Verdict) {
 	}
 	if v.State.Final() {
 		m.finished.WithLabelValues(partner, string(v.State)).Inc()
-		m.completion.Observe(time.Since(job.Delivery.CreatedAt).Seconds())
+		observe(m.completion, time.Since(job.Delivery.CreatedAt).Seconds(), a.Trace)
 	}
 }
 

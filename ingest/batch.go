@@ -34,7 +34,7 @@ func (a *Internal) postBatch(w http.ResponseWriter, r *http.Request) error {
 	began := time.Now()
 	items, err := readBatch(r)
 	if err != nil {
-		return a.refused(eventRequest{}, began, err)
+		return a.refused(r.Context(), eventRequest{}, began, err)
 	}
 	results := make([]batchResult, len(items))
 	var events []delivery.NewEvent
@@ -61,7 +61,7 @@ func (a *Internal) postBatch(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		accepted = true
-		a.accepted(events[i], answers[i], began)
+		a.accepted(r.Context(), events[i], answers[i], began)
 		status, answer := show(answers[i])
 		results[place] = batchResult{Status: status, EventID: &answer.EventID, DeliveryIDs: answer.DeliveryIDs, Duplicate: answer.Duplicate}
 	}
@@ -95,7 +95,7 @@ func (a *Internal) readItem(item json.RawMessage) (request eventRequest, event d
 }
 
 func (a *Internal) refusedItem(r *http.Request, request eventRequest, began time.Time, err error) batchResult {
-	_ = a.refused(request, began, err)
+	_ = a.refused(r.Context(), request, began, err)
 	var e *webhook.Error
 	if !errors.As(err, &e) {
 		a.Log.Error("an event of a batch failed", "request", web.RequestID(r.Context()), "error", err)

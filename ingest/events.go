@@ -35,21 +35,21 @@ func (a *Internal) postEvent(w http.ResponseWriter, r *http.Request) error {
 	began := time.Now()
 	var request eventRequest
 	if err := web.DecodeJSON(r, maxBody, &request); err != nil {
-		return a.refused(request, began, err)
+		return a.refused(r.Context(), request, began, err)
 	}
 	if err := useHeaderKey(&request, r.Header); err != nil {
-		return a.refused(request, began, err)
+		return a.refused(r.Context(), request, began, err)
 	}
 	event, err := a.newEvent(request)
 	if err != nil {
-		return a.refused(request, began, err)
+		return a.refused(r.Context(), request, began, err)
 	}
 	event.Event.Trace = web.TraceParent(r.Context())
 	answers, errs := a.Events.AppendAll(r.Context(), []delivery.NewEvent{event})
 	if errs[0] != nil {
-		return a.refused(request, began, errs[0])
+		return a.refused(r.Context(), request, began, errs[0])
 	}
-	a.accepted(event, answers[0], began)
+	a.accepted(r.Context(), event, answers[0], began)
 	status, answer := show(answers[0])
 	return web.WriteJSON(w, status, answer)
 }

@@ -1,11 +1,13 @@
 package ingest
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerhook/delivery"
+	"ledgerhook/web"
 	"ledgerhook/webhook"
 )
 
@@ -66,9 +68,9 @@ func source(webhookType string) string {
 	return unknownSource
 }
 
-func (m *Metrics) accepted(e delivery.NewEvent, a delivery.Appended, began time.Time) {
+func (m *Metrics) accepted(ctx context.Context, e delivery.NewEvent, a delivery.Appended, began time.Time) {
 	from := source(string(e.Event.Type))
-	m.duration.WithLabelValues(from).Observe(time.Since(began).Seconds())
+	web.Took(ctx, m.duration.WithLabelValues(from), time.Since(began))
 	if a.Duplicate {
 		m.requests.WithLabelValues(from, "duplicate").Inc()
 		return
@@ -84,14 +86,14 @@ func (m *Metrics) DeliveriesMade(t webhook.Type, trigger webhook.Trigger, n int)
 }
 
 // refused counts an event that was not accepted and returns err.
-func (m *Metrics) refused(webhookType string, began time.Time, err error) error {
+func (m *Metrics) refused(ctx context.Context, webhookType string, began time.Time, err error) error {
 	result := "refused"
 	if kind := webhook.KindOf(err); kind == webhook.KindInternal || kind == webhook.KindUnavailable {
 		result = "failed"
 	}
 	from := source(webhookType)
 	m.requests.WithLabelValues(from, result).Inc()
-	m.duration.WithLabelValues(from).Observe(time.Since(began).Seconds())
+	web.Took(ctx, m.duration.WithLabelValues(from), time.Since(began))
 	return err
 }
 

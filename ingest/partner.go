@@ -122,7 +122,7 @@ func (p *Partner) surface(envelope bool) web.Surface {
 func (p *Partner) serve(w http.ResponseWriter, r *http.Request, op operation) error {
 	began := time.Now()
 	answer, err := p.call(r, op)
-	p.Metrics.served(op.signed, began, err)
+	p.Metrics.served(r.Context(), op.signed, began, err)
 	if err != nil {
 		noteRefusal(r.Context(), err)
 		return partnerError(err)

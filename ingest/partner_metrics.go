@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -70,9 +71,9 @@ func NewPartnerMetrics(reg prometheus.Registerer) *PartnerMetrics {
 }
 
 // served counts one request.
-func (m *PartnerMetrics) served(op signer.Operation, began time.Time, err error) {
+func (m *PartnerMetrics) served(ctx context.Context, op signer.Operation, began time.Time, err error) {
 	m.requests.WithLabelValues(string(op), resultOf(err)).Inc()
-	m.duration.WithLabelValues(string(op)).Observe(time.Since(began).Seconds())
+	web.Took(ctx, m.duration.WithLabelValues(string(op)), time.Since(began))
 	if op == signer.OpReviewCashout {
 		m.quoted(resultOf(err))
 	}

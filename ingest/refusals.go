@@ -130,14 +130,14 @@ func (r *Refusals) duplicate(e webhook.Event, of string) {
 }
 
 // refused counts and keeps an event that was not accepted, and returns err.
-func (a *Internal) refused(request eventRequest, began time.Time, err error) error {
+func (a *Internal) refused(ctx context.Context, request eventRequest, began time.Time, err error) error {
 	a.Refusals.refused(request, err)
-	return a.Metrics.refused(request.WebhookType, began, err)
+	return a.Metrics.refused(ctx, request.WebhookType, began, err)
 }
 
 // accepted counts an event that was accepted, and keeps one that came again.
-func (a *Internal) accepted(e delivery.NewEvent, answer delivery.Appended, began time.Time) {
-	a.Metrics.accepted(e, answer, began)
+func (a *Internal) accepted(ctx context.Context, e delivery.NewEvent, answer delivery.Appended, began time.Time) {
+	a.Metrics.accepted(ctx, e, answer, began)
 	if answer.Duplicate {
 		a.Refusals.duplicate(e.Event, answer.EventID)
 	}

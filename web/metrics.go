@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -40,12 +41,23 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) served(route, method string, status int, took time.Duration) {
+func (m *Metrics) served(ctx context.Context, method string, status int, took time.Duration) {
 	if m == nil {
 		return
 	}
-	m.requests.WithLabelValues(route, boundedMethod(method), strconv.Itoa(status)).Inc()
-	m.duration.WithLabelValues(route).Observe(took.Seconds())
+	m.requests.WithLabelValues(route(ctx), boundedMethod(method), strconv.Itoa(status)).Inc()
+	Took(ctx, m.duration.WithLabelValues(route(ctx)), took)
+}
+
+// Took tells a histogram of seconds how long the request that ctx belongs to
+// took, with its trace as an example, if somebody keeps that.
+func Took(ctx context.Context, histogram prometheus.Observer, took time.Duration) {
+	r := requestOf(ctx)
+	if with, ok := histogram.(prometheus.ExemplarObserver); ok && r != nil && r.trace != "" {
+		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": r.trace})
+		return
+	}
+	histogram.Observe(took.Seconds())
 }
 
 // AuthFailed counts a refused credential. Surface and reason are from small

@@ -16,6 +16,7 @@ import (
 type request struct {
 	id      string
 	route   string
+	trace   string // its id, if somebody keeps it
 	attrs   []slog.Attr
 	quiet   bool
 	surplus bool
@@ -99,7 +100,7 @@ func Observe(log *slog.Logger, m *Metrics, next http.Handler) http.Handler {
 			case status == 0:
 				status = http.StatusInternalServerError
 			}
-			m.served(route(ctx), r.Method, status, took)
+			m.served(ctx, r.Method, status, took)
 			if state.surplus && served {
 				refused.count(refusal{boundedMethod(r.Method), route(ctx), status}, ClientAddress(r))
 				return

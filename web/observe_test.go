@@ -98,7 +98,7 @@ func TestARequestIsOneEventAndOneCount(t *testing.T) {
 
 func TestDurationsAreClassicAndNativeHistograms(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	NewMetrics(reg).served("/x", "GET", 200, 3_000_000)
+	NewMetrics(reg).served(t.Context(), "GET", 200, 3_000_000)
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,9 @@ func Trace(tracer trace.Tracer, inside bool, next http.Handler) http.Handler {
 		if span.SpanContext().IsValid() {
 			Note(ctx, slog.String("trace", span.SpanContext().TraceID().String()))
 		}
+		if state := requestOf(ctx); state != nil && span.SpanContext().IsSampled() {
+			state.trace = span.SpanContext().TraceID().String()
+		}
 		rec := record(w)
 		defer func() { // after a panic too
 			if matched := route(ctx); matched != unmatchedRoute {
