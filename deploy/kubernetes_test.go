@@ -174,7 +174,8 @@ func TestTheChartMakesWhatTheBaseMakes(t *testing.T) {
 	if diff := cmp.Diff(want, chart(t, nil)); diff != "" {
 		t.Errorf("(-base +chart):\n%s", diff)
 	}
-	got := chart(t, map[string]any{"keda.enabled": true, "podMonitor.enabled": true, "prometheusRule.enabled": true})
+	got := chart(t, map[string]any{"keda.enabled": true, "podMonitor.enabled": true, "prometheusRule.enabled": true,
+		"settings.LEDGERHOOK_OIDC_ISSUER": "https://id.example.com"})
 	for _, component := range []string{"keda/worker.yaml", "prometheus-operator/podmonitor.yaml"} {
 		maps.Copy(want, files(t, "kubernetes/components/"+component))
 	}
@@ -183,6 +184,8 @@ func TestTheChartMakesWhatTheBaseMakes(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, rulesFile)), &rules); err != nil {
 		t.Fatal(err)
 	}
+	maps.Copy(want, files(t, "kubernetes/components/sign-in/dashboard.yaml"))
+	at(want["ConfigMap/ledgerhook"], "data").(object)["LEDGERHOOK_OIDC_ISSUER"] = "https://id.example.com"
 	alerts := got["PrometheusRule/ledgerhook"]
 	delete(got, "PrometheusRule/ledgerhook")
 	if diff := cmp.Diff(want, got); diff != "" {
