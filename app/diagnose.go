@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
+	ledgerincidents "ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/ledger/seals"
 	"ledgerhook/partners/mail"
@@ -34,9 +37,10 @@ type Check struct {
 // maxSkew is how far this machine's clock may be from the database's.
 const maxSkew = time.Second
 
-// Diagnose looks at the stores, keys, clock and egress of a configuration. It
-// leaves nothing but the mark with which it tries whether the stores take what
-// is written, and needs no running server; it may run beside one.
+// Diagnose looks at the stores, keys, clock and egress of a configuration, and
+// at who is told of incidents. It leaves nothing but the mark with which it
+// tries whether the stores take what is written, and needs no running server;
+// it may run beside one.
 func Diagnose(ctx context.Context, cfg config.Config) []Check {
 	d := &diagnosis{cfg: cfg}
 	d.certificates()
@@ -110,6 +114,7 @@ func (d *diagnosis) ledger(ctx context.Context) {
 		d.add("replica", db.CheckReplica(ctx), "a standby of the ledger that keeps up with it")
 	}
 	d.egress(ctx, reports.New(db))
+	d.incidents(ctx, db, l)
 }
 
 // keys looks at the master key that a server would have, without making one.
@@ -184,6 +189,33 @@ func (d *diagnosis) egress(ctx context.Context, l *reports.Reports) {
 	d.add("egress", err, fmt.Sprintf("%d endpoint URLs checked, all may be dialled", len(urls)))
 }
 
+// incidents looks whether those whom the settings name can be told of faults.
+func (d *diagnosis) incidents(ctx context.Context, db *database.DB, l *ledger.Ledger) {
+	var told []string
+	var err error
+	if d.cfg.SMTPURL != "" {
+		var addresses []string
+		addresses, err = ledgerincidents.New(db, ledgerincidents.Audience{Mail: true, Operators: d.cfg.IncidentMail}).Operators(ctx)
+		if err == nil && len(addresses) == 0 {
+			err = errors.New("nobody is told by e-mail: set LEDGERHOOK_INCIDENTS_MAIL, or give an operator an e-mail address")
+		}
+		told = append(told, fmt.Sprintf("%d e-mail addresses", len(addresses)))
+	}
+	if code := d.cfg.IncidentPartner; code != "" && err == nil {
+		var endpoints []webhook.Endpoint
+		endpoints, err = l.Endpoints(ctx, code)
+		endpoints = slices.DeleteFunc(endpoints, func(e webhook.Endpoint) bool { return !e.Window.Open() || !e.Takes(webhook.GatewayIncident) })
+		if err == nil && len(endpoints) == 0 {
+			err = fmt.Errorf("partner %s has no endpoint that is enabled and takes all types", code)
+		}
+		if err != nil {
+			err = fmt.Errorf("LEDGERHOOK_INCIDENTS_PARTNER: %w", err)
+		}
+		told = append(told, fmt.Sprintf("%d endpoints of partner %s", len(endpoints), code))
+	}
+	d.add("incidents", err, cmp.Or(strings.Join(told, " and "), "nobody")+" told, all at /ops/incidents")
+}
+
 func (d *diagnosis) queue(ctx context.Context) {
 	if d.cfg.RedisURL == "" {
 		d.add("queue", nil, "embedded")
@@ -205,7 +237,11 @@ func (d *diagnosis) queue(ctx context.Context) {
 // mail goes to the mail server as a letter would, and sends none.
 func (d *diagnosis) mail(ctx context.Context) {
 	if d.cfg.SMTPURL == "" {
-		d.add("mail", nil, "no mail server: one-time codes go to /ops/mailbox")
+		var err error
+		if len(d.cfg.IncidentMail) > 0 {
+			err = errors.New("LEDGERHOOK_INCIDENTS_MAIL names who is told of incidents, and there is no mail server: set LEDGERHOOK_SMTP_URL")
+		}
+		d.add("mail", err, "no mail server: one-time codes go to /ops/mailbox")
 		return
 	}
 	server, err := mail.NewSMTP(d.cfg.SMTPURL)

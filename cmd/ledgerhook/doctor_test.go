@@ -71,9 +71,9 @@ func sealed(t *testing.T) string {
 	return address
 }
 
-// inside is a database with an endpoint at an address that may not be dialled,
-// and a partner whose secret no key has sealed.
-func inside(t *testing.T) string {
+// inside is a database with an endpoint for these types at an address that may
+// not be dialled, and a partner whose secret no key has sealed.
+func inside(t *testing.T, types ...webhook.Type) string {
 	t.Helper()
 	address := migrated(t)
 	l, err := ledgertest.Open(t.Context(), database.Options{DatabaseURL: address}, ledger.Options{})
@@ -90,7 +90,7 @@ func inside(t *testing.T) string {
 		}
 	}
 	if err == nil {
-		_, err = l.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "acme", URL: "https://10.0.0.1/hook", CreatedAt: now, Window: webhook.Window{MaxInFlight: 4}}, nil)
+		_, err = l.CreateEndpoint(t.Context(), webhook.Endpoint{PartnerCode: "acme", URL: "https://10.0.0.1/hook", Types: types, CreatedAt: now, Window: webhook.Window{MaxInFlight: 4}}, nil)
 	}
 	if err != nil {
 		t.Error(err)
@@ -119,7 +119,7 @@ func misconfigurations(t *testing.T) []misconfiguration {
 		t.Fatal(err)
 	}
 	empty := ledgertest.Options(t, "postgres").DatabaseURL
-	address := inside(t)
+	address, choosy := inside(t), inside(t, webhook.TopupCard)
 	damaged := filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(filepath.Join(damaged, "ledger.db"), 0o700); err != nil {
 		t.Fatal(err)
@@ -140,6 +140,8 @@ func misconfigurations(t *testing.T) []misconfiguration {
 		{"a retry schedule that is none", []string{"LEDGERHOOK_DELIVERY_RETRY=0s,-1s"}, "settings", "LEDGERHOOK_DELIVERY_RETRY"},
 		{"a retention shorter than the retries", []string{"LEDGERHOOK_RETENTION=1h"}, "settings", "must be longer than LEDGERHOOK_DELIVERY_RETRY"},
 		{"a public URL that is none", []string{"LEDGERHOOK_PUBLIC_URL=ftp://x"}, "settings", "LEDGERHOOK_PUBLIC_URL"},
+		{"an operators' sign-in without its client", []string{"LEDGERHOOK_OIDC_ISSUER=https://id.example.com"}, "settings", "LEDGERHOOK_OIDC_CLIENT_ID (oidc.clientId): is required with LEDGERHOOK_OIDC_ISSUER"},
+		{"a replica of no database", []string{"LEDGERHOOK_DATABASE_READ_URL=" + nowhere}, "settings", "is for a replica of LEDGERHOOK_DATABASE_URL, which is not set"},
 		{"a certificate that is not there", []string{"LEDGERHOOK_TLS_CERT=/nowhere.pem", "LEDGERHOOK_TLS_KEY=/nowhere.pem"}, "settings", "/nowhere.pem"},
 		{"a database of another kind", []string{"LEDGERHOOK_DATABASE_URL=mysql://x"}, "settings", "postgres:// URL"},
 		{"a database that cannot be reached", set(nowhere), "ledger", "cannot be reached"},
@@ -153,7 +155,13 @@ func misconfigurations(t *testing.T) []misconfiguration {
 		{"a Redis that cannot be reached", set(nowhere, "LEDGERHOOK_REDIS_URL=redis://127.0.0.1:1"), "queue", "127.0.0.1:1"},
 		{"a Redis that takes nothing", set(nowhere, redis(t, "min-replicas-to-write", "1")), "queue", "NOREPLICAS"},
 		{"a Redis that may evict what is queued", set(nowhere, redis(t, "maxmemory-policy", "allkeys-lru")), "queue", "noeviction"},
+		{"a replica that is none", set(address, "LEDGERHOOK_DATABASE_READ_URL="+address), "replica", "no standby"},
 		{"a mail server that cannot be reached", []string{"LEDGERHOOK_SMTP_URL=smtp://127.0.0.1:1"}, "mail", "reach the mail server"},
+		{"addresses for incidents without a mail server", []string{"LEDGERHOOK_INCIDENTS_MAIL=oncall@example.com"}, "mail", "set LEDGERHOOK_SMTP_URL"},
+		{"a mail server with nobody to tell of incidents", set(address, "LEDGERHOOK_SMTP_URL=smtp://127.0.0.1:1"), "incidents", "set LEDGERHOOK_INCIDENTS_MAIL"},
+		{"an account for incidents that is not there", set(address, "LEDGERHOOK_INCIDENTS_PARTNER=ops"), "incidents", "LEDGERHOOK_INCIDENTS_PARTNER: there is no partner ops"},
+		{"an account for incidents without an endpoint that takes them", set(choosy, "LEDGERHOOK_INCIDENTS_PARTNER=acme"), "incidents", "partner acme has no endpoint that is enabled and takes all types"},
+		{"a sign-in provider that does not answer", set(nowhere, "LEDGERHOOK_OIDC_ISSUER=http://127.0.0.1:1", "LEDGERHOOK_OIDC_CLIENT_ID=ledgerhook", "LEDGERHOOK_OIDC_CLIENT_SECRET=secret", "LEDGERHOOK_OIDC_ROLES=staff=viewer"), "sign-in", "ask http://127.0.0.1:1 for its addresses"},
 		{"an endpoint inside a private network", set(address), "egress", "10.0.0.1"},
 	}
 }

@@ -62,7 +62,11 @@ func (s *Store) link(base, path string) string {
 	return base + path
 }
 
-// operators are the addresses that are told of everything.
+// Operators are the addresses that are told of everything.
+func (s *Store) Operators(ctx context.Context) ([]string, error) {
+	return s.operators(ctx, s.db.Read.ByPrimary())
+}
+
 func (s *Store) operators(ctx context.Context, q database.Querier) ([]string, error) {
 	if !s.to.Mail {
 		return nil, nil
