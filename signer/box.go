@@ -131,7 +131,8 @@ func (b *Box) Learn(key []byte) error {
 	return nil
 }
 
-// Follow makes the master key that has sealed a text the one that seals.
+// Follow makes the master key that has sealed a text the one that seals. The one
+// that sealed before comes second.
 func (b *Box) Follow(purpose string, sealed []byte) error {
 	b.change.Lock()
 	defer b.change.Unlock()
@@ -140,8 +141,7 @@ func (b *Box) Follow(purpose string, sealed []byte) error {
 	if err != nil || i == 0 {
 		return err
 	}
-	keys = slices.Clone(keys)
-	keys[0], keys[i] = keys[i], keys[0]
+	keys = slices.Concat(keys[i:i+1], keys[:i], keys[i+1:])
 	b.keys.Store(&keys)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +107,16 @@ func TestABoxWithTwoKeysSealsWithTheOneItFollows(t *testing.T) {
 		if err := both.Follow("mark", foreign); err == nil || both.Names()[0] != before[0] {
 			t.Errorf("it follows %v, %v", both.Names(), err)
 		}
+	}
+	if err := both.Learn(bytes.Repeat([]byte{3}, MasterKeySize)); err != nil {
+		t.Fatal(err)
+	}
+	third := newTestBox(t, 3)
+	if err := both.Follow("mark", third.Seal("mark", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := both.Names(), append(third.Names(), before...); !slices.Equal(got, want) {
+		t.Errorf("the keys are %v, want %v: the one that sealed before is the previous one", got, want)
 	}
 	if _, err := NewBox(make([]byte, MasterKeySize), make([]byte, 16)); err == nil {
 		t.Error("made a box with a second key of 16 bytes")
