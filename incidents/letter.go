@@ -2,6 +2,7 @@ package incidents
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -128,11 +129,14 @@ func (w language) duration(d time.Duration) string {
 // stamp spells a time.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// host is that of a URL, for a headline.
-func host(url string) string {
-	_, rest, _ := strings.Cut(url, "://")
-	name, _, _ := strings.Cut(rest, "/")
-	return name
+// host is that of an endpoint's URL, for a headline: a path or a query may hold
+// what is no mail server's business.
+func host(endpoint string) string {
+	at, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return at.Host
 }
 
 var words = map[string]language{

@@ -25,7 +25,7 @@ func TestEveryLetterIsWhole(t *testing.T) {
 				i := Incident{ID: "inc_1", Kind: kind, Finding: Finding{Rule: rule, N: 7, Detail: "HTTP 503", Time: began.Add(-time.Hour)},
 					State: Open, SeenAt: began, OpenedAt: began.Add(5 * time.Minute), Reminded: 1}
 				if kind.Theirs() {
-					i.Subject, i.PartnerCode, i.URL = "ep_1", "acme", "https://acme.example/hooks"
+					i.Subject, i.PartnerCode, i.URL = "ep_1", "acme", "https://acme.example?key=secret"
 				}
 				if act == ActClose {
 					i.ClearedAt, i.ClosedAt, i.Outcome = began.Add(2*time.Hour), began.Add(3*time.Hour), Outcome{Late: 48, Lost: 2, Waiting: 1}
@@ -38,6 +38,9 @@ func TestEveryLetterIsWhole(t *testing.T) {
 					}
 					if act == ActClose && kind.counts() && !(strings.Contains(text, "48") && strings.Contains(text, "2")) {
 						t.Errorf("%s in %s does not say what was late: %s", rule, reader.Lang, text)
+					}
+					if strings.Contains(letter.Subject, "secret") {
+						t.Errorf("a subject shows what may be secret: %s", letter.Subject)
 					}
 					if !reader.Operator && strings.Contains(text, "inc_1") {
 						t.Errorf("a partner is told of our numbers: %s", text)
