@@ -171,9 +171,8 @@ func (b *batch) lockOrders(ctx context.Context) (map[string]orders.Order, error)
 	}
 	ids := slices.Sorted(maps.Keys(have))
 	clear(have)
-	t := new(database.Statement).Add("SELECT " + rows.OrderColumns + " FROM orders WHERE id IN ")
-	database.InList(t, ids).Add(" ORDER BY id" + b.ledger.db.ForUpdate)
-	err := t.Query(ctx, b.tx, func(row database.Row) error {
+	t := database.In(b.statement().Add("SELECT "+rows.OrderColumns+" FROM orders WHERE "), "id", ids)
+	err := t.Add(" ORDER BY id"+b.ledger.db.ForUpdate).Query(ctx, b.tx, func(row database.Row) error {
 		var o orders.Order
 		err := row.Scan(rows.OrderFields(&o)...)
 		have[o.ID] = o
