@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,6 +167,30 @@ func chart(t *testing.T, set map[string]any) map[string]object {
 		delete(job["metadata"].(object), "annotations")
 	}
 	return found
+}
+
+// A misspelt field is ignored by Kubernetes, or refuses the whole object. What
+// KEDA and the operator of Prometheus bring is not Kubernetes' own.
+func TestKubernetesKnowsEveryFieldOfEveryObject(t *testing.T) {
+	t.Parallel()
+	all := slices.Collect(maps.Values(base(t)))
+	for _, pattern := range []string{"kubernetes/overlays/try/*.yaml", "kubernetes/components/sign-in/*.yaml"} {
+		all = slices.AppendSeq(all, maps.Values(files(t, pattern)))
+	}
+	misspelt := object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": "misspelt"}, "spec": object{"portz": nil}}
+	text, err := json.Marshal(append(all, misspelt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute) // it is compiled once
+	defer stop()
+	command := exec.CommandContext(ctx, "go", "run", ".")
+	command.Dir, command.Env, command.Stdin = "testdata/manifests", append(os.Environ(), "CGO_ENABLED=0"), bytes.NewReader(text)
+	out, err := command.CombinedOutput()
+	want := fmt.Sprintf("Service misspelt: unknown field \"spec.portz\"\n%d objects\n", len(all)+1)
+	if err != nil || string(out) != want {
+		t.Errorf("%v: %s, want %s", err, out, want)
+	}
 }
 
 func TestTheChartMakesWhatTheBaseMakes(t *testing.T) {
