@@ -235,7 +235,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, dropp
 	r := w.sender.Send(ctx, sender.Request{URL: job.URL, Header: header, Body: body, Timeout: job.Timeout,
 		AckBody: job.AckMode == webhook.AckBody, Fresh: job.Dropped != nil})
 	a.StartedAt, a.Phases = r.StartedAt, r.Phases
-	a.PeerIP, a.TLSVersion, a.TLSNotAfter = r.PeerIP, r.TLSVersion, r.TLSNotAfter
+	a.PeerIP, a.TLSVersion, a.TLSNotAfter, a.Certificate = r.PeerIP, r.TLSVersion, r.TLSNotAfter, r.Certificate
 	a.Outcome, a.StatusCode, a.ErrorClass, a.ErrorDetail = r.Outcome, r.StatusCode, r.ErrorClass, r.ErrorDetail
 	a.RequestHeaders, a.ResponseHeaders, a.HeadersCut = mask(header), r.ResponseHeaders, r.HeadersCut
 	if r.ErrorClass == webhook.ErrorBlocked {

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -100,6 +101,7 @@ func TestAnAttemptIsShownWhole(t *testing.T) {
 		full := failed(500, webhook.ErrorHTTP5xx)
 		full.Phases = webhook.Phases{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Millisecond, FirstByte: 4 * time.Millisecond, Total: 10 * time.Millisecond}
 		full.PeerIP, full.TLSVersion, full.TLSNotAfter = "93.184.216.34", "TLS 1.3", time.Unix(1800000000, 0)
+		full.Certificate = bytes.Repeat([]byte{0xab}, 32)
 		full.RequestHeaders, full.ResponseHeaders = map[string][]string{"Webhook-Id": {"evt_1"}}, map[string][]string{"Server": {"x", "y"}}
 		full.ErrorDetail, full.ResponseBody, full.Truncated = "the answer was 500", []byte("\xffno\x00 text"), true
 		full.KeyID, full.Worker = "key_1", "wrk_1"
@@ -108,7 +110,7 @@ func TestAnAttemptIsShownWhole(t *testing.T) {
 			`"state":"exhausted"`, `"reason":"the schedule is at its end"`, `"attemptCount":1`, `"lastStatusCode":500`, `"lastErrorClass":"http_5xx"`,
 			`"number":1,"trigger":"first","startedAt":"2023-11-14T22:13:20.000Z","durationMs":10,`,
 			`"phases":{"dnsMs":1,"connectMs":2,"tlsMs":3,"firstByteMs":4,"totalMs":10},"peerIp":"93.184.216.34"`,
-			`"tls":{"version":"TLS 1.3","certificateNotAfter":"2027-01-15T08:00:00.000Z"}`,
+			`"tls":{"version":"TLS 1.3","certificateNotAfter":"2027-01-15T08:00:00.000Z","certificateSha256":"`+strings.Repeat("ab", 32)+`"}`,
 			`"requestHeaders":{"Webhook-Id":["evt_1"]},"responseHeaders":{"Server":["x","y"]}`,
 			`"errorDetail":"the answer was 500"`, `"responseBody":null,"responseBodyBase64":"/25vACB0ZXh0","truncated":true,"isUtf8":false`,
 			`"nextAttemptAt":null,"nextAttemptReason":"the schedule is at its end"`)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/hex"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -106,6 +107,7 @@ type phases struct {
 type tlsItem struct {
 	Version             string   `json:"version"`
 	CertificateNotAfter web.Time `json:"certificateNotAfter"`
+	CertificateSHA256   *string  `json:"certificateSha256"`
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -120,7 +122,7 @@ func showAttempt(a webhook.Attempt) attemptItem {
 		HeadersTruncated: a.HeadersCut, Worker: a.Worker, NextAttemptAt: web.Time(a.NextAt), NextAttemptReason: orNull(a.NextReason),
 	}
 	if a.TLSVersion != "" || !a.TLSNotAfter.IsZero() {
-		item.TLS = &tlsItem{a.TLSVersion, web.Time(a.TLSNotAfter)}
+		item.TLS = &tlsItem{a.TLSVersion, web.Time(a.TLSNotAfter), orNull(hex.EncodeToString(a.Certificate))}
 	}
 	if item.IsUTF8 {
 		text := string(a.ResponseBody)

@@ -151,7 +151,7 @@ func TestAnAttemptReadsBackAsItWasRecorded(t *testing.T) {
 		r := result(job, webhook.Attempt{
 			Phases: webhook.Phases{DNS: time.Millisecond, Connect: 2 * time.Millisecond, TLS: 3 * time.Microsecond,
 				FirstByte: 4 * time.Second, Total: time.Minute},
-			PeerIP: "192.0.2.1", TLSVersion: "TLS 1.3", TLSNotAfter: at.Add(day), RequestHeaders: map[string][]string{"A": {"1", "2"}},
+			PeerIP: "192.0.2.1", TLSVersion: "TLS 1.3", TLSNotAfter: at.Add(day), Certificate: []byte("\x00\xff of it"), RequestHeaders: map[string][]string{"A": {"1", "2"}},
 			Outcome: webhook.OutcomeFailed, StatusCode: 503, ErrorClass: webhook.ErrorHTTP5xx, ErrorDetail: "a\x00b\xff",
 			ResponseHeaders: map[string][]string{"B": {"\x00\xff"}}, ResponseBody: []byte("\x00\xff\xfe"), Truncated: true, HeadersCut: true, KeyID: "key_1", Worker: worker,
 		}, retryAt(at.Add(time.Hour)))

@@ -230,7 +230,7 @@ func (b *batch) insertSomeAttempts(ctx context.Context, counted []webhook.Attemp
 			a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(), a.Phases.FirstByte.Microseconds(), a.Phases.Total.Microseconds(),
 			a.PeerIP, a.TLSVersion, database.Micros(a.TLSNotAfter), rows.HeaderBytes(a.RequestHeaders), string(a.Outcome), a.StatusCode,
 			string(a.ErrorClass), database.Text(a.ErrorDetail), rows.HeaderBytes(a.ResponseHeaders), database.Bytes(a.ResponseBody), a.Truncated,
-			a.KeyID, a.Worker, database.Micros(a.NextAt), a.NextReason, a.HeadersCut}
+			a.KeyID, a.Worker, database.Micros(a.NextAt), a.NextReason, a.HeadersCut, database.Bytes(a.Certificate)}
 	})
 	return b.later(ctx, t)
 }

@@ -196,6 +196,7 @@ type Attempt struct {
 	PeerIP          string // the address that was dialled
 	TLSVersion      string // "TLS 1.3"; empty without TLS
 	TLSNotAfter     time.Time
+	Certificate     []byte              // SHA-256 of the one the receiver showed, also if it was refused; empty: none, or not kept yet
 	RequestHeaders  map[string][]string // secrets masked
 	Outcome         Outcome
 	StatusCode      int // 0: no complete status line and headers

@@ -3,7 +3,9 @@ package sender
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +44,13 @@ type peer struct {
 	address    netip.Addr
 	tlsVersion string    // empty without TLS
 	notAfter   time.Time // the certificate's
+	sha256     []byte    // of the certificate; empty without one
+}
+
+// showed keeps of a certificate what an attempt records, once for a connection.
+func (p *peer) showed(certificate *x509.Certificate) {
+	sum := sha256.Sum256(certificate.Raw)
+	p.notAfter, p.sha256 = certificate.NotAfter, sum[:]
 }
 
 // begin prepares c for a request.
@@ -210,7 +219,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	state := secure.ConnectionState()
 	c := &conn{Conn: secure, peer: peer{address: addressOf(tcp), tlsVersion: tls.VersionName(state.Version)}}
 	if len(state.PeerCertificates) > 0 {
-		c.peer.notAfter = state.PeerCertificates[0].NotAfter
+		c.peer.showed(state.PeerCertificates[0])
 	}
 	if asked {
 		c.asked = make(chan error, 1)

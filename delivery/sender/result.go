@@ -34,6 +34,7 @@ type Result struct {
 	PeerIP      string    // the address dialled, or last tried; empty if none was
 	TLSVersion  string    // "TLS 1.3"; empty without TLS
 	TLSNotAfter time.Time // when the receiver's certificate expires, also if it was refused
+	Certificate []byte    // its SHA-256, shared by the attempts of a connection: not to be written to
 
 	// Dropped: a reused connection ended without a byte of an answer. The request
 	// is to be sent again at once, Fresh.

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -49,7 +50,7 @@ func TestNewConnectionsResumeTLSSessions(t *testing.T) {
 			s := newSender(t, Options{RootCAs: a.pool})
 			for i := range 5 {
 				r := send(t, s, target.url)
-				if r.Outcome != delivered || r.TLSVersion != tls.VersionName(version) || !r.TLSNotAfter.Equal(expiry) || r.Phases.TLS <= 0 {
+				if r.Outcome != delivered || r.TLSVersion != tls.VersionName(version) || !r.TLSNotAfter.Equal(expiry) || len(r.Certificate) != sha256.Size || r.Phases.TLS <= 0 {
 					t.Errorf("request %d: %+v", i, r)
 				}
 			}

@@ -92,11 +92,11 @@ func (t *timeline) setPeer(addr string) {
 	}
 }
 
-// setRefused keeps the expiry of a certificate that did not verify: it is
+// setRefused keeps what is recorded of a certificate that did not verify: it is
 // often the reason.
 func (t *timeline) setRefused(err error) {
 	if refused, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(refused.UnverifiedCertificates) > 0 {
-		t.peer.notAfter = refused.UnverifiedCertificates[0].NotAfter
+		t.peer.showed(refused.UnverifiedCertificates[0])
 	}
 }
 
@@ -177,5 +177,5 @@ func (t *timeline) fill(r *Result) {
 	if t.peer.address.IsValid() {
 		r.PeerIP = t.peer.address.String()
 	}
-	r.TLSVersion, r.TLSNotAfter = t.peer.tlsVersion, t.peer.notAfter
+	r.TLSVersion, r.TLSNotAfter, r.Certificate = t.peer.tlsVersion, t.peer.notAfter, t.peer.sha256
 }

@@ -1,6 +1,8 @@
 package sender
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -51,6 +53,9 @@ func TestNothingIsSentToAReceiverThatCannotProveItself(t *testing.T) {
 			if want := conf.Certificates[0].Leaf.NotAfter; !r.TLSNotAfter.Equal(want) {
 				t.Errorf("the certificate's expiry is %s, want %s", r.TLSNotAfter, want)
 			}
+			if want := sha256.Sum256(conf.Certificates[0].Leaf.Raw); !bytes.Equal(r.Certificate, want[:]) {
+				t.Errorf("the certificate is %x, want %x", r.Certificate, want)
+			}
 			checkFit(t, r)
 		})
 	}
@@ -59,11 +64,13 @@ func TestNothingIsSentToAReceiverThatCannotProveItself(t *testing.T) {
 func TestTheFactsOfTLSAreRecordedAlsoWhenAConnectionIsReused(t *testing.T) {
 	a := newAuthority(t)
 	expiry := inAnHour()
-	target := receive(t, a.serverConfig(t, expiry), keep(ok))
+	conf := a.serverConfig(t, expiry)
+	target := receive(t, conf, keep(ok))
+	certificate := sha256.Sum256(conf.Certificates[0].Certificate[0])
 	s := newSender(t, Options{RootCAs: a.pool})
 	for i := range 2 {
 		r := send(t, s, target.url)
-		if r.Outcome != delivered || r.TLSVersion != "TLS 1.3" || !r.TLSNotAfter.Equal(expiry) || r.PeerIP != "127.0.0.1" {
+		if r.Outcome != delivered || r.TLSVersion != "TLS 1.3" || !r.TLSNotAfter.Equal(expiry) || !bytes.Equal(r.Certificate, certificate[:]) || r.PeerIP != "127.0.0.1" {
 			t.Errorf("request %d: %+v", i, r)
 		}
 		if fresh := i == 0; (r.Phases.Connect > 0) != fresh || (r.Phases.TLS > 0) != fresh || r.Phases.FirstByte <= 0 {

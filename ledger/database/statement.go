@@ -31,7 +31,7 @@ type rows interface {
 	Close() error
 }
 
-// MaxRows is how many rows of up to 26 values one statement takes:
+// MaxRows is how many rows of up to 32 values one statement takes:
 // SQLite has 32,766 placeholders.
 const MaxRows = 1000
 

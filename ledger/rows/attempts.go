@@ -12,7 +12,7 @@ import (
 // AttemptColumns are what AttemptFields reads.
 const AttemptColumns = `delivery_id, number, id, trigger, started_at, dns_us, connect_us, tls_us, first_byte_us, total_us,
 	peer_ip, tls_version, tls_not_after, request_headers, outcome, status_code, error_class, error_detail, response_headers,
-	response_body, truncated, key_id, worker_id, next_at, next_reason, headers_cut`
+	response_body, truncated, key_id, worker_id, next_at, next_reason, headers_cut, certificate`
 
 // AttemptFields are the columns of an attempt.
 func AttemptFields(a *webhook.Attempt) []any {
@@ -20,7 +20,7 @@ func AttemptFields(a *webhook.Attempt) []any {
 		database.Duration(&a.Phases.Connect), database.Duration(&a.Phases.TLS), database.Duration(&a.Phases.FirstByte), database.Duration(&a.Phases.Total),
 		&a.PeerIP, &a.TLSVersion, database.Time(&a.TLSNotAfter), headerColumn{&a.RequestHeaders}, &a.Outcome, &a.StatusCode,
 		&a.ErrorClass, &a.ErrorDetail, headerColumn{&a.ResponseHeaders}, &a.ResponseBody, &a.Truncated, &a.KeyID, &a.Worker,
-		database.Time(&a.NextAt), &a.NextReason, &a.HeadersCut}
+		database.Time(&a.NextAt), &a.NextReason, &a.HeadersCut, &a.Certificate}
 }
 
 // HeaderBytes is how the ledger keeps headers: JSON as bytes.
