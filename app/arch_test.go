@@ -50,9 +50,10 @@ var packages = map[string]row{
 // the table may.
 var parts = map[string][]string{
 	"dashboard":                 {"^", "dashboard/ops", "dashboard/portal", "dashboard/shell"},
-	"dashboard/ops":             {"^", "dashboard/deliveries", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
+	"dashboard/ops":             {"^", "dashboard/deliveries", "dashboard/proof", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
 	"dashboard/portal":          {"^", "dashboard/deliveries", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
-	"dashboard/deliveries":      {"^", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
+	"dashboard/deliveries":      {"^", "dashboard/proof", "dashboard/shell", "dashboard/chart", "dashboard/locale"},
+	"dashboard/proof":           {"^", "dashboard/shell", "dashboard/locale"},
 	"dashboard/shell":           {"^", "dashboard/oidc", "dashboard/chart", "dashboard/locale"},
 	"dashboard/shell/shelltest": {"^"},
 	"dashboard/chart":           {"dashboard/locale"},

@@ -7,6 +7,7 @@
 //
 //	ops         the operators' own pages
 //	portal      the partners' own pages
+//	proof       the pack that proves what was sent
 //	deliveries  the pages about deliveries and replays, which both have
 //	shell       what every page stands in: who asks, templates, memory, live updates, people
 //	oidc        the provider that operators sign in at

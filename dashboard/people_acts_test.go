@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledgerhook/dashboard"
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/incidents"
 	store "ledgerhook/ledger/incidents"
@@ -75,6 +76,7 @@ func TestNoActOfThePagesIsDoneWithoutItsEntry(t *testing.T) {
 	t.Parallel()
 	w := &walk{house: newHouse(t, ledgertest.New(t, "sqlite"), func(o *dashboard.Options) {
 		o.Guard = guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+		o.Key, o.Composer = gatewayKey().Public, delivery.NewComposer(onlyKey{}, o.Box, nil)
 	})}
 	w.Partner(t, "acme")
 	for _, at := range []place{
@@ -181,6 +183,7 @@ func (w *walk) operatorActs(t *testing.T, b *browser) {
 	for _, act := range []string{"disable", "enable"} {
 		w.act(t, b, "/ops/partners/{code}/"+act, "/ops/partners/acme/"+act, "partner."+act, fill(b, "", "reason", "maintenance"))
 	}
+	w.act(t, b, "/ops/reconcile/evidence", "/ops/reconcile/evidence", "evidence.take", fill(b, "", "partner", "acme", "references", "tp_1"))
 	e := w.Endpoint(t, "acme", 1)
 	for _, act := range []string{"pause", "resume", "open-breaker", "close-breaker"} {
 		w.act(t, b, "/ops/endpoints/{id}/"+act, "/ops/endpoints/"+e.ID+"/"+act, "endpoint."+act, fill(b, "", "reason", "maintenance"))

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"crypto/rsa"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/shell/shelltest"
+	"ledgerhook/delivery"
 	"ledgerhook/delivery/guard"
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/incidents"
@@ -22,14 +24,20 @@ import (
 
 func TestMain(m *testing.M) { ledgertest.Main(m) }
 
-// TestKey is the public half of the key that the pages of every test sign with.
-var TestKey = sync.OnceValue(func() *rsa.PublicKey {
+var testKey = sync.OnceValue(func() *signer.Key {
 	key, err := signer.GenerateKey(2048)
 	if err != nil {
 		panic(err)
 	}
-	return key.Public()
+	return key
 })
+
+// TestKey is the public half of the key that the pages of every test sign with.
+var TestKey = sync.OnceValue(func() *rsa.PublicKey { return testKey().Public() })
+
+type testKeys struct{}
+
+func (testKeys) Key(context.Context, string) (*signer.Key, error) { return testKey(), nil }
 
 // Forms lists the patterns of every form of both surfaces.
 func Forms() (patterns []string) {
@@ -69,7 +77,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	health := &web.Health{}
 	health.Add("ledger", b.DB.Ping)
 	d, err := New(Options{
-		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Incidents: incidents.New(b.DB, incidents.Audience{}), Box: box, Key: TestKey, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health,
+		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Incidents: incidents.New(b.DB, incidents.Audience{}), Box: box, Key: TestKey, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health, Composer: delivery.NewComposer(testKeys{}, box, nil),
 		Slots:    func() (int, int, bool) { return 1, 500, true },
 		Settings: []Setting{{Name: "LEDGERHOOK_TOKEN", Value: "***", Meaning: "bearer", Secret: true}},
 	})

@@ -107,31 +107,37 @@ func (c *Composer) rsaSignature(ctx context.Context, e webhook.Event) (string, e
 	return signature.(string), nil
 }
 
-// sign signs as one of at most as many as there are processors, so that
-// accepting and recording get their turn between two signatures, however many
-// deliveries wait for theirs.
+// sign signs an event's data, unless that was done meanwhile.
 func (c *Composer) sign(ctx context.Context, e webhook.Event) (string, error) {
 	if signature, ok := c.signatures.get(e.ID); ok { // another's that has just ended
 		return signature, nil
 	}
-	key, err := c.keys.Key(ctx, e.KeyID)
+	signature, err := c.Sign(ctx, e.KeyID, e.Data)
 	if err != nil {
-		return "", fmt.Errorf("find signing key %s: %w", e.KeyID, err)
+		return "", fmt.Errorf("sign %s: %w", e.ID, err)
+	}
+	c.signatures.put(e.ID, signature)
+	return signature, nil
+}
+
+// Sign signs a text with one of the gateway's keys, as it signs the data of
+// notifications. At most as many are under way as there are processors, so that
+// accepting and recording get their turn between two signatures, however many
+// deliveries wait for theirs.
+func (c *Composer) Sign(ctx context.Context, keyID string, text []byte) (string, error) {
+	key, err := c.keys.Key(ctx, keyID)
+	if err != nil {
+		return "", fmt.Errorf("find signing key %s: %w", keyID, err)
 	}
 	select {
 	case c.signers <- struct{}{}:
 		defer func() { <-c.signers }()
 	case <-ctx.Done():
-		return "", fmt.Errorf("sign %s: %w", e.ID, ctx.Err())
+		return "", ctx.Err()
 	}
 	began := time.Now()
-	signature, err := key.Sign(e.Data)
-	if err != nil {
-		return "", fmt.Errorf("sign %s: %w", e.ID, err)
-	}
-	c.signing(time.Since(began))
-	c.signatures.put(e.ID, signature)
-	return signature, nil
+	defer func() { c.signing(time.Since(began)) }()
+	return key.Sign(text)
 }
 
 func (c *Composer) open(sealed []SealedSecret) ([]string, error) {

@@ -136,8 +136,13 @@ func (w *world) path(pattern string) (path string, ok bool) {
 	} {
 		path = strings.ReplaceAll(path, wildcard, with)
 	}
-	if strings.HasSuffix(path, "/find") {
+	switch {
+	case strings.HasSuffix(path, "/find"):
 		path += "?q=acme"
+	case path == "/ops/deliveries/evidence":
+		path += "?q=state:any+partner:acme"
+	case path == "/portal/deliveries/evidence":
+		path += "?q=state:any"
 	}
 	return path, !strings.Contains(path, "{")
 }

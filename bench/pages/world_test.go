@@ -139,7 +139,7 @@ func (w *world) pages() (all []page) {
 	for _, pattern := range dashboard.Patterns() {
 		path, get := strings.CutPrefix(pattern, "GET ")
 		ends := func(end string) bool { return strings.HasSuffix(path, end) }
-		if !get || strings.Contains(path, "/static/") || ends("/{$}") || ends(".csv") || ends("/live") || ends("/signed") ||
+		if !get || strings.Contains(path, "/static/") || ends("/{$}") || ends(".csv") || ends("/live") || ends("/signed") || ends("/evidence") ||
 			ends("/login/provider") || ends("/login/callback") {
 			continue
 		}

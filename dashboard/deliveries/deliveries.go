@@ -27,6 +27,7 @@ type deliveriesView struct {
 	News     string // where to hear of new ones; empty: not on this page
 	Newest   string // the first page
 	Export   string
+	Evidence string // of what the search finds
 	Replays  string // where a selection goes; empty: who asks may not
 	ByHand   bool   // the search is more than the default
 	Attempts int    // of the schedule; 0: not known
@@ -151,6 +152,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 	v.Rows = shell.Fact[[]Row]{Value: page.Value.rows, At: page.At, Known: page.Known, Fresh: page.Fresh}
 	v.Pager = shell.PagerOf(r.URL, page.Value.Next)
 	v.Export = s.Base + "/deliveries.csv?" + url.Values{"q": {typed}}.Encode()
+	v.Evidence = s.Base + "/deliveries/evidence?" + url.Values{"q": {typed}}.Encode()
 	if cursor == "" && page.Fresh {
 		newest := ""
 		if len(page.Value.rows) > 0 {

@@ -5,6 +5,7 @@ package deliveries
 import (
 	"embed"
 	"html/template"
+	"slices"
 
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
@@ -33,9 +34,12 @@ func functions(s *locale.Speller) template.FuncMap {
 		"leaveout":   func(p delivery.ReplayPreview) string { return leaveOutWords(*s, p) },
 		"count":      func(p delivery.ReplayPreview) string { return countWords(*s, p) },
 		"filter":     func(ops bool, f delivery.Filter) string { return filterWords(*s, ops, f) },
+		"utc":        exactUTC,
 		"act":        func(a ActivityRow) string { return tellAct(s.T, a) },
 	}
 }
 
-// Routes are the pages about deliveries and replays.
-func (s Pages) Routes() []shell.Route { return append(s.deliveryRoutes(), s.replayRoutes()...) }
+// Routes are the pages about deliveries, their evidence and replays.
+func (s Pages) Routes() []shell.Route {
+	return slices.Concat(s.deliveryRoutes(), s.evidenceRoutes(), s.replayRoutes())
+}

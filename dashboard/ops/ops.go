@@ -65,6 +65,7 @@ func New(sh *shell.Shell) *shell.Surface {
 		shell.Read("GET /ops/find", s.findPage),
 		shell.Read("GET /ops/reconcile", s.reconcilePage),
 		shell.Read("POST /ops/reconcile", s.reconcile),
+		shell.Read("POST /ops/reconcile/evidence", shell.Form(s.reconcileEvidence)),
 	)
 	return surface
 }

@@ -1,14 +1,17 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"ledgerhook/dashboard/proof"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -20,6 +23,7 @@ type reconcileView struct {
 	Answers         []reconciledRow
 	Replayable      []string // deliveries that can be sent again
 	Replays         string   // where they go; empty: who asks may not
+	Owner           string   // whose they all are, who can get evidence; empty: of several or nobody
 }
 
 // reconciledRow is one reference with what became of it in words.
@@ -51,8 +55,7 @@ func (s pages) reconcile(w http.ResponseWriter, r *http.Request, q *shell.Reques
 		return webhook.Invalid("references", "cannot be read")
 	}
 	v := reconcileView{Partner: strings.TrimSpace(r.PostForm.Get("partner")), Pasted: r.PostForm.Get("references"), Max: reports.MaxReferences}
-	refs := strings.FieldsFunc(strings.ToValidUTF8(v.Pasted, ""), func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
-	answers, err := s.Reports.Reconcile(r.Context(), q.Scope(), v.Partner, refs, s.Retention)
+	answers, err := s.Reports.Reconcile(r.Context(), q.Scope(), v.Partner, pastedReferences(v.Pasted), s.Retention)
 	if wrong, ok := errors.AsType[*webhook.Error](err); ok && wrong.Kind == webhook.KindInvalid {
 		v.Problem = "At most " + strconv.Itoa(reports.MaxReferences) + " references at once: paste fewer."
 		return q.RenderStatus(w, r, http.StatusBadRequest, "reconcile", v)
@@ -71,5 +74,53 @@ func (s pages) reconcile(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if q.CanAct() && s.Has("POST "+s.Base+"/replays") {
 		v.Replays = s.Base + "/replays"
 	}
+	v.Owner = ownerOf(answers)
 	return q.Render(w, r, "reconcile", v)
+}
+
+func pastedReferences(text string) []string {
+	return strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
+}
+
+// ownerOf is the one partner that answers are about; empty: several or none.
+func ownerOf(answers []reports.Reconciled) (code string) {
+	for _, a := range answers {
+		if a.PartnerCode != "" && code != "" && a.PartnerCode != code {
+			return ""
+		}
+		code = cmp.Or(code, a.PartnerCode)
+	}
+	return code
+}
+
+// reconcileEvidence proves to a partner what became of the pasted references.
+// They are looked up as the partner itself may see them.
+func (s pages) reconcileEvidence(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	code, refs := strings.TrimSpace(r.PostForm.Get("partner")), pastedReferences(r.PostForm.Get("references"))
+	if code == "" {
+		return webhook.Invalid("partner", "must be the code of the partner that gets the evidence")
+	}
+	answers, err := s.Reports.Reconcile(r.Context(), partners.Only(code), code, refs, s.Retention)
+	if err != nil {
+		return err
+	}
+	whole := len(answers) <= proof.MaxDeliveries
+	var found []proof.Reference
+	var ids []string
+	for _, a := range answers[:min(len(answers), proof.MaxDeliveries)] {
+		ref := proof.Reference{Reference: a.Reference, Found: cmp.Or(string(a.Why), "deliveries"), EventID: a.EventID, DeliveryIDs: []string{}}
+		for _, d := range a.Deliveries {
+			if ref.DeliveryIDs = append(ref.DeliveryIDs, d.ID); !slices.Contains(ids, d.ID) {
+				ids = append(ids, d.ID)
+			}
+		}
+		found = append(found, ref)
+	}
+	pack, err := s.Prove(r, q, partners.Only(code), proof.OfReconciliation, ids)
+	if err != nil {
+		return err
+	}
+	pack.PartnerCode, pack.References = code, found
+	pack.Bounds.Complete = pack.Bounds.Complete && whole
+	return s.HandOver(w, r, q, pack, "/portal/deliveries")
 }
