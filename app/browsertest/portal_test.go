@@ -110,7 +110,7 @@ func TestASecretIsRotatedInThePortal(t *testing.T) {
 		their.now.Store(knows(c.webhookSecret))
 		takes("exhausted", 1) // who has not learnt the new one refuses
 		b.visit("/portal/activity")
-		b.sees("secret.create", "secret.activate", "secret.revoke")
+		b.sees("Made a webhook secret", "Activated a webhook secret", "Revoked a webhook secret")
 	})
 }
 

@@ -25,6 +25,7 @@ type deliveryView struct {
 	Done      string // what was just done; empty: nothing
 	Drawing   chart.Chart
 	Blame     blame
+	Repairs   []shell.Repair
 	Advice    []string
 	Attempts  []AttemptView // newest first
 	Event     shell.Fact[seenEvent]
@@ -112,6 +113,9 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 		once := d.Trigger == webhook.TriggerTest && d.State.Final()
 		v.CanRetry = v.ErasedBy == "" && d.EndpointID != "" && d.State != webhook.Sending && !d.Window.Removed && !once
 		v.CanCancel = !d.State.Final() && d.State != webhook.Sending
+	}
+	if s.Name == shell.Portal {
+		v.Repairs = Repairs(q, []reports.FoundDelivery{d}, d.State == webhook.Exhausted && !d.Settled(), "endpoint:"+d.EndpointID)
 	}
 	return q.Render(w, r, "delivery", v)
 }

@@ -15,6 +15,7 @@ import (
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
 	"ledgerhook/incidents"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -42,6 +43,13 @@ func (s pages) endpointRoutes() []shell.Route {
 type portalEndpoint struct {
 	deliveries.EndpointPanel
 	q *shell.Request
+}
+
+// Repairs lead from its refusals to what repairs them.
+func (e portalEndpoint) Repairs() []shell.Repair {
+	var newest reports.FoundDelivery
+	newest.ID, newest.Last = e.Newest.DeliveryID, deliveries.LastOf(e.Newest)
+	return deliveries.Repairs(e.q, []reports.FoundDelivery{newest}, false, "")
 }
 
 // Path is the endpoint's page.

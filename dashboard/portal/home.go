@@ -20,6 +20,7 @@ type portalView struct {
 	Done      int
 	StepsFact shell.Fact[homeState]
 	Healthy   shell.Notice
+	Repairs   []shell.Repair
 	Figures   []shell.Figure
 	Endpoints shell.Fact[[]portalEndpoint]
 	Failures  shell.Fact[[]deliveries.Row]
@@ -75,6 +76,7 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	)
 	v.Steps, v.Done = homeSteps(q, v)
 	v.Healthy, v.Figures = homeHealth(q, v.Endpoints), homeFigures(q, v)
+	v.Repairs = homeRepairs(q, v)
 	v.Chart = outcomes(q, v.Hours.Value)
 	return q.Render(w, r, "home", v)
 }
@@ -183,6 +185,19 @@ func homeHealth(q *shell.Request, endpoints shell.Fact[[]portalEndpoint]) shell.
 		return shell.Notice{Tone: "warn", Text: q.T("%d of %d endpoints are switched off: their notifications wait.", held, all)}
 	}
 	return shell.Notice{Tone: "good", Text: q.T("Every endpoint accepts its notifications.")}
+}
+
+// homeRepairs lead from what is wrong to what repairs it.
+func homeRepairs(q *shell.Request, v portalView) []shell.Repair {
+	var failing []reports.FoundDelivery
+	for _, row := range v.Failures.Value {
+		failing = append(failing, row.FoundDelivery)
+	}
+	var givenUp int64
+	for _, h := range v.Hours.Value {
+		givenUp += h.Exhausted - h.Settled
+	}
+	return deliveries.Repairs(q, failing, givenUp > 0, "since:24h")
 }
 
 // homeFigures are the last 24 hours in numbers.

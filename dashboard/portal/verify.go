@@ -24,6 +24,7 @@ import (
 type verifyView struct {
 	Request, Headers string // as pasted
 	Problem          string // why nothing could be checked
+	Of               string // the delivery that it was filled with; empty: somebody pasted it
 	Verdict          shell.Notice
 	Checks           []verifyCheck
 	Diff             []deliveries.DiffRow // how the body differs from what was sent
@@ -81,7 +82,46 @@ func (s pages) verifyRoutes() []shell.Route {
 }
 
 func (s pages) verifyPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
+	if id := r.URL.Query().Get("delivery"); id != "" {
+		return s.verifyDelivery(w, r, q, id)
+	}
 	return s.showVerify(w, r, q, http.StatusOK, verifyView{})
+}
+
+// verifyDelivery fills the checker with what the newest attempt of a delivery
+// sent, and checks it.
+func (s pages) verifyDelivery(w http.ResponseWriter, r *http.Request, q *shell.Request, id string) error {
+	if err := s.mayCheck(r, q); err != nil {
+		return err
+	}
+	proofs, err := s.Reports.Proofs(r.Context(), q.Scope(), []string{id}, 1)
+	if err != nil {
+		return err
+	}
+	if len(proofs) == 0 {
+		return webhook.NotFound("delivery", id)
+	}
+	v, d := verifyView{Of: id}, proofs[0]
+	if len(d.Attempts) == 0 || d.Event.ID == "" || d.Event.Erased.Done() || s.Composer == nil {
+		v.Problem = q.T("There is nothing to check: it has not been sent yet, or its content is gone.")
+		return s.showVerify(w, r, q, http.StatusOK, v)
+	}
+	body, err := s.Composer.Body(r.Context(), d.Event)
+	if err != nil {
+		return err
+	}
+	var headers strings.Builder
+	for _, h := range deliveries.HeadersOf(d.Attempts[0].RequestHeaders) {
+		if h.Value != "***" {
+			headers.WriteString(h.Name + ": " + h.Value + "\n")
+		}
+	}
+	v.Request, v.Headers = string(body), headers.String()
+	got, problem := readPasted(q, v.Request, v.Headers)
+	if v.Problem = problem; problem == "" {
+		s.checkAll(r.Context(), q, got, &v)
+	}
+	return s.showVerify(w, r, q, http.StatusOK, v)
 }
 
 // showVerify adds to the view what it always shows.
@@ -136,8 +176,8 @@ func pasted(q *shell.Request, r *http.Request, name string, limit int) (text, pr
 
 // readChecker reads the form of a check, unless too many are made.
 func (s pages) readChecker(r *http.Request, q *shell.Request) error {
-	if ok, after := s.checks.Allow(r.Context(), "verify/"+q.User.PartnerCode, web.PerMinute(checksAMinute)); !ok {
-		return &webhook.Error{Kind: webhook.KindRateLimited, Message: q.T("Too many checks in a minute."), RetryAfter: after}
+	if err := s.mayCheck(r, q); err != nil {
+		return err
 	}
 	err := r.ParseForm()
 	var large *http.MaxBytesError
@@ -146,6 +186,14 @@ func (s pages) readChecker(r *http.Request, q *shell.Request) error {
 	}
 	if err != nil {
 		return webhook.Invalid("form", "cannot be read")
+	}
+	return nil
+}
+
+// mayCheck counts a check; RateLimited once too many are made.
+func (s pages) mayCheck(r *http.Request, q *shell.Request) error {
+	if ok, after := s.checks.Allow(r.Context(), "verify/"+q.User.PartnerCode, web.PerMinute(checksAMinute)); !ok {
+		return &webhook.Error{Kind: webhook.KindRateLimited, Message: q.T("Too many checks in a minute."), RetryAfter: after}
 	}
 	return nil
 }

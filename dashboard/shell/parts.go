@@ -70,6 +70,9 @@ var states = map[webhook.State]Pill{
 // Notice is a sentence that must not be missed.
 type Notice struct{ Tone, Text string }
 
+// Repair is a link from a warning to what repairs it.
+type Repair struct{ Icon, Text, Href string }
+
 // none stands where there is nothing to list, and says why.
 type none struct{ Title, Detail string }
 
