@@ -225,6 +225,7 @@ func (a *App) keepHouse(ctx context.Context) {
 		{"cancel deliveries of removed endpoints", 10 * time.Second, a.ledger.CancelRemoved},
 		{"make partitions", time.Hour, a.db.EnsureDays},
 		{"delete expired tokens and codes", 30 * time.Second, a.sweepTokens},
+		{"fold the rollups", 5 * time.Minute, a.ledger.FoldFacts},
 		{"delete past retention", time.Hour, a.retain},
 	} {
 		tasks.Go(func() { a.every(ctx, task.interval, task.name, task.do) })

@@ -225,3 +225,8 @@ func (l *Ledger) CreateAndDie(ctx context.Context, e webhook.Endpoint) (webhook.
 	e, _, err := l.createEndpoint(ctx, e, nil, nil)
 	return e, err
 }
+
+// FoldHour folds the facts of an hour into so many minutes.
+func (l *Ledger) FoldHour(ctx context.Context, hour, minutes int64) error {
+	return l.foldHour(ctx, hour, minutes)
+}

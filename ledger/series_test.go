@@ -11,7 +11,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-func series(t *testing.T, b *ledgertest.Bench, s partners.Scope, partner string, since, until time.Time) []reports.HourCount {
+func series(t *testing.T, b *ledgertest.Bench, s partners.Scope, partner string, since, until time.Time) []reports.PeriodCount {
 	t.Helper()
 	hours, err := b.Series(t.Context(), s, partner, since, until)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		total := func(s partners.Scope, partner string) (sum reports.HourCount) {
+		total := func(s partners.Scope, partner string) (sum reports.PeriodCount) {
 			for _, h := range series(t, b, s, partner, now.Add(-2*time.Hour), now.Add(time.Second)) {
 				sum.Created += h.Created
 				sum.Delivered += h.Delivered
@@ -64,15 +64,15 @@ func TestEveryHourIsCountedForEachPartnerAndForAll(t *testing.T) {
 			}
 			return sum
 		}
-		same(t, "acme", total(partners.Everything(), "acme"), reports.HourCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
-		same(t, "other", total(partners.Everything(), "other"), reports.HourCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
-		same(t, "all", total(partners.Everything(), ""), reports.HourCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
-		same(t, "nobody", total(partners.Everything(), "nobody"), reports.HourCount{})
+		same(t, "acme", total(partners.Everything(), "acme"), reports.PeriodCount{Created: 3, Delivered: 2, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 1})
+		same(t, "other", total(partners.Everything(), "other"), reports.PeriodCount{Created: 1, Exhausted: 1, AttemptFailed: 1})
+		same(t, "all", total(partners.Everything(), ""), reports.PeriodCount{Created: 4, Delivered: 2, Exhausted: 1, Cancelled: 1, AttemptDelivered: 2, AttemptFailed: 2})
+		same(t, "nobody", total(partners.Everything(), "nobody"), reports.PeriodCount{})
 		same(t, "its own", total(partners.Only("other"), ""), total(partners.Everything(), "other"))
 		for _, s := range []partners.Scope{partners.Only("other"), partners.Only(""), {}} {
-			same(t, "acme, by another", total(s, "acme"), reports.HourCount{})
+			same(t, "acme, by another", total(s, "acme"), reports.PeriodCount{})
 		}
-		same(t, "all, by nobody", total(partners.Scope{}, ""), reports.HourCount{})
+		same(t, "all, by nobody", total(partners.Scope{}, ""), reports.PeriodCount{})
 		lag, err := b.RollupLag(t.Context())
 		if err != nil || lag != 0 {
 			t.Errorf("the rollups lag by %s (%v)", lag, err)
@@ -89,7 +89,7 @@ func TestASeriesHoldsEveryHourOldestFirst(t *testing.T) {
 		hours := series(t, b, partners.Everything(), "", noon.Add(59*time.Minute), noon.Add(3*time.Hour))
 		for i, h := range hours {
 			created = append(created, h.Created)
-			same(t, "hour", h.Hour, noon.Add(time.Duration(i)*time.Hour))
+			same(t, "hour", h.Since, noon.Add(time.Duration(i)*time.Hour))
 		}
 		same(t, "created until three, exclusive", created, []int64{7, 0, 0})
 		same(t, "no time at all", len(series(t, b, partners.Everything(), "", noon, noon)), 0)

@@ -29,7 +29,7 @@ type overviewView struct {
 	Changes shell.Fact[[]partners.AuditEntry]
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
-	Hours     shell.Fact[[]reports.HourCount] // the last 24, oldest first
+	Hours     shell.Fact[[]reports.PeriodCount] // the last 24, oldest first
 	Chart     chart.Chart
 }
 
@@ -72,7 +72,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		func() { e.Slow = shell.Cached(ctx, s.Memory, "home/slow", s.Reports.SlowPartners) },
 		func() { e.Hosts = shell.Cached(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
-			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.HourCount, error) {
+			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
 				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
@@ -129,17 +129,17 @@ func queueStage(e evidence) stageView {
 	}}
 }
 
-func deliveryStage(e evidence, hours shell.Fact[[]reports.HourCount]) stageView {
+func deliveryStage(e evidence, hours shell.Fact[[]reports.PeriodCount]) stageView {
 	s := e.Situation.Value
 	// Of the hour before, too: nothing is forgotten when one begins.
-	delivered := func(hours []reports.HourCount) (n int64) {
+	delivered := func(hours []reports.PeriodCount) (n int64) {
 		for _, h := range hours[max(0, len(hours)-2):] {
 			n += h.Delivered
 		}
 		return n
 	}
 	return stageView{"Delivery", "send", []shell.Figure{
-		shell.FigureOf("Delivered", hours, func(h []reports.HourCount) string { return english.Number(delivered(h)) }).
+		shell.FigureOf("Delivered", hours, func(h []reports.PeriodCount) string { return english.Number(delivered(h)) }).
 			With("since "+e.Now.Add(-time.Hour).Truncate(time.Hour).Format("15:04"), "/ops/deliveries?state=delivered"),
 		shell.FigureOf("Attempts that succeed", e.Situation, share).With(besides(e, s), "").Tinted("warn", s.WaitingFailing > 0),
 		shell.FigureOf("To be sent again", e.Situation, func(s reports.Situation) string { return english.Number(s.WaitingAgain) }).With("retries and replays", ""),
@@ -173,10 +173,10 @@ func besides(e evidence, s reports.Situation) string {
 }
 
 // outcomeChart draws attempts by the hour, for a reader.
-func outcomeChart(reader locale.Speller, title string, hours []reports.HourCount) chart.Chart {
+func outcomeChart(reader locale.Speller, title string, hours []reports.PeriodCount) chart.Chart {
 	var bars []chart.HourBar
 	for _, h := range hours {
-		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
+		bars = append(bars, chart.HourBar{Hour: h.Since, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
 	}
 	return chart.StackedBars(reader, title, "Hour", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
 }

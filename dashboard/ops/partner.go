@@ -30,7 +30,7 @@ type partnerView struct {
 	Funnel    shell.Fact[reports.Funnel]
 	Steps     []funnelStep
 	Figures   []shell.Figure
-	Hours     shell.Fact[[]reports.HourCount]
+	Hours     shell.Fact[[]reports.PeriodCount]
 	Chart     chart.Chart
 	Endpoints shell.Fact[[]deliveries.EndpointPanel]
 	Secrets   shell.Fact[[]partners.Secret]
@@ -106,7 +106,7 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 			})
 		},
 		func() {
-			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
+			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
 				return s.Reports.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
 			})
 		},

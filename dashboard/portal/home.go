@@ -24,7 +24,7 @@ type portalView struct {
 	Figures   []shell.Figure
 	Endpoints shell.Fact[[]portalEndpoint]
 	Failures  shell.Fact[[]deliveries.Row]
-	Hours     shell.Fact[[]reports.HourCount]
+	Hours     shell.Fact[[]reports.PeriodCount]
 	Chart     chart.Chart
 	Oldest    shell.Fact[time.Time]
 }
@@ -54,7 +54,7 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	shell.Together(
 		func() { v.Endpoints = s.partnerEndpoints(ctx, q) },
 		func() {
-			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.HourCount, error) {
+			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
 				return s.Reports.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
 			})
 		},
@@ -202,8 +202,8 @@ func homeRepairs(q *shell.Request, v portalView) []shell.Repair {
 
 // homeFigures are the last 24 hours in numbers.
 func homeFigures(q *shell.Request, v portalView) []shell.Figure {
-	count := func(label string, of func(reports.HourCount) int64) shell.Figure {
-		return shell.FigureOf(label, v.Hours, func(hours []reports.HourCount) string {
+	count := func(label string, of func(reports.PeriodCount) int64) shell.Figure {
+		return shell.FigureOf(label, v.Hours, func(hours []reports.PeriodCount) string {
 			var n int64
 			for _, h := range hours {
 				n += of(h)
@@ -218,9 +218,9 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 		return n
 	}
 	return []shell.Figure{
-		count(q.T("Delivered"), func(h reports.HourCount) int64 { return h.Delivered }).With("", deliveries.Path("/portal", "state:delivered")),
-		count(q.T("Given up"), func(h reports.HourCount) int64 { return h.Exhausted - h.Settled }).With("", deliveries.Path("/portal", "state:exhausted settled:no")),
-		shell.FigureOf(q.T("Attempts that succeed"), v.Hours, func(hours []reports.HourCount) string {
+		count(q.T("Delivered"), func(h reports.PeriodCount) int64 { return h.Delivered }).With("", deliveries.Path("/portal", "state:delivered")),
+		count(q.T("Given up"), func(h reports.PeriodCount) int64 { return h.Exhausted - h.Settled }).With("", deliveries.Path("/portal", "state:exhausted settled:no")),
+		shell.FigureOf(q.T("Attempts that succeed"), v.Hours, func(hours []reports.PeriodCount) string {
 			var good, all int64
 			for _, h := range hours {
 				good, all = good+h.AttemptDelivered, all+h.AttemptDelivered+h.AttemptFailed+h.AttemptUnknown
@@ -241,10 +241,10 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 }
 
 // outcomes draws the attempts of 24 hours.
-func outcomes(q *shell.Request, hours []reports.HourCount) chart.Chart {
+func outcomes(q *shell.Request, hours []reports.PeriodCount) chart.Chart {
 	var bars []chart.HourBar
 	for _, h := range hours {
-		bars = append(bars, chart.HourBar{Hour: h.Hour, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
+		bars = append(bars, chart.HourBar{Hour: h.Since, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
 	}
 	return chart.StackedBars(q.Speller, q.T("Attempts by outcome, last 24 hours"), q.T("Hour"),
 		[]chart.Series{{Name: q.T("delivered"), Tone: "good"}, {Name: q.T("failed"), Tone: "bad"}, {Name: q.T("outcome unknown"), Tone: "idle"}}, bars)

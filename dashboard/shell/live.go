@@ -200,5 +200,5 @@ func (s *Surface) version(ctx context.Context, scope partners.Scope) (string, er
 	for _, h := range hours {
 		counted += h.Created + h.Delivered + h.Exhausted + h.Cancelled + h.AttemptDelivered + h.AttemptFailed + h.AttemptUnknown
 	}
-	return fmt.Sprintf("%d.%d", hours[0].Hour.Unix(), counted), nil
+	return fmt.Sprintf("%d.%d", hours[0].Since.Unix(), counted), nil
 }

@@ -117,5 +117,19 @@ func Bytes(b []byte) []byte {
 	return b
 }
 
-// HourMicros is an hour, by which rollups count.
-const HourMicros = 3600_000_000
+// HourMicros is an hour, MinuteMicros a minute: rollups count by the hour, and
+// of late by the minute.
+const (
+	HourMicros   = 3600_000_000
+	MinuteMicros = 60_000_000
+)
+
+// MinuteSlots tells the slots of rollups apart: those below are of a whole hour,
+// those from n times it on of the minute n - 1 of the hour, and of those after it
+// that were folded into it. What is left after division is the writer's stripe.
+const MinuteSlots = 1 << 17
+
+// MinuteSlot is the first slot of the minute of an hour that at lies in.
+func MinuteSlot(at time.Time) int64 {
+	return (Micros(at)%HourMicros/MinuteMicros + 1) * MinuteSlots
+}

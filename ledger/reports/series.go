@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"ledgerhook/ledger/database"
@@ -11,10 +12,10 @@ import (
 	"ledgerhook/webhook"
 )
 
-// HourCount is what became true in one hour: deliveries by what they became,
-// attempts by their outcome. Tests are outside all counts.
-type HourCount struct {
-	Hour                                            time.Time // its beginning, UTC
+// PeriodCount is what became true in an hour or another time: deliveries by what
+// they became, attempts by their outcome. Tests are outside all counts.
+type PeriodCount struct {
+	Since                                           time.Time // its beginning, UTC
 	Created, Delivered, Exhausted, Cancelled        int64
 	Settled                                         int64 // of those exhausted, by now; see webhook.Delivery.Settled
 	AttemptDelivered, AttemptFailed, AttemptUnknown int64
@@ -22,7 +23,7 @@ type HourCount struct {
 
 // count returns the field that counts a fact, nil for one this program does
 // not know.
-func (c *HourCount) count(fact string) *int64 {
+func (c *PeriodCount) count(fact string) *int64 {
 	switch fact {
 	case rows.FactCreated:
 		return &c.Created
@@ -44,8 +45,14 @@ func (c *HourCount) count(fact string) *int64 {
 	return nil
 }
 
-// maxSeriesHours bounds what Series answers: a year.
-const maxSeriesHours = 366 * 24
+const (
+	// maxSeriesHours bounds what Series answers: a year.
+	maxSeriesHours = 366 * 24
+	// MinutesFor is for how long is told in which minute something was counted,
+	// and MinuteFivesFor in which five minutes; before that it is the hour.
+	MinutesFor     = time.Hour
+	MinuteFivesFor = 6 * time.Hour
+)
 
 // Series counts by hour what became true from since until until, of one
 // partner, or of all that the scope holds (empty code). Every hour that has begun in this time is
@@ -54,7 +61,7 @@ const maxSeriesHours = 366 * 24
 // transaction as the deliveries: the counts are exact at the moment of the
 // call, and zeros for a partner that the scope does not hold. More than a year
 // is an Invalid error.
-func (l *Reports) Series(ctx context.Context, s partners.Scope, partnerCode string, since, until time.Time) ([]HourCount, error) {
+func (l *Reports) Series(ctx context.Context, s partners.Scope, partnerCode string, since, until time.Time) ([]PeriodCount, error) {
 	from, to := database.Micros(since)/database.HourMicros, (database.Micros(until)-1)/database.HourMicros
 	if to < from {
 		return nil, nil
@@ -62,24 +69,48 @@ func (l *Reports) Series(ctx context.Context, s partners.Scope, partnerCode stri
 	if to-from >= maxSeriesHours {
 		return nil, webhook.Invalid("since", "must be at most a year before until")
 	}
-	hours := make([]HourCount, to-from+1)
-	for i := range hours {
-		hours[i].Hour = database.FromMicros((from + int64(i)) * database.HourMicros)
+	edges := make([]time.Time, to-from+2)
+	for i := range edges {
+		edges[i] = database.FromMicros((from + int64(i)) * database.HourMicros)
 	}
+	return l.Periods(ctx, s, partnerCode, edges)
+}
+
+// Periods counts like Series, but from each of the edges, which are sorted, until
+// the next. Edges are whole minutes within MinutesFor, whole five minutes within
+// MinuteFivesFor and whole hours before: then the counts are exact. What is
+// counted of a longer time is counted where that begins.
+func (l *Reports) Periods(ctx context.Context, s partners.Scope, partnerCode string, edges []time.Time) ([]PeriodCount, error) {
+	if len(edges) < 2 {
+		return nil, nil
+	}
+	periods := make([]PeriodCount, len(edges)-1)
+	for i := range periods {
+		periods[i].Since = edges[i]
+	}
+	from, to := edges[0], edges[len(edges)-1]
 	t := new(database.Statement)
 	if s.All() && partnerCode == "" {
-		t.Add("SELECT hour, fact, SUM(n) FROM rollups_all WHERE hour >= ? AND hour <= ?", from, to)
+		inTime(t.Add("SELECT hour, slot / ?, fact, SUM(n) FROM rollups_all WHERE ", database.MinuteSlots), from, to)
 	} else {
-		t.Add("SELECT hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ?", from, to).Within(s, "partner_code")
+		inTime(t.Add("SELECT hour, slot / ?, fact, SUM(n) FROM rollups WHERE ", database.MinuteSlots), from, to).Within(s, "partner_code")
 		t.Equal("partner_code", partnerCode)
 	}
-	err := t.Add(" GROUP BY hour, fact").Query(ctx, l.db.Read, func(row database.Row) error {
-		var hour, n int64
+	err := t.Add(" GROUP BY 1, 2, 3").Query(ctx, l.db.Read, func(row database.Row) error {
+		var hour, minute, n int64
 		var name string
-		if err := row.Scan(&hour, &name, &n); err != nil {
+		if err := row.Scan(&hour, &minute, &name, &n); err != nil {
 			return err
 		}
-		if field := hours[hour-from].count(name); field != nil {
+		at := database.FromMicros(hour*database.HourMicros + max(0, minute-1)*database.MinuteMicros)
+		i, begins := slices.BinarySearchFunc(edges, at, time.Time.Compare)
+		if !begins {
+			i--
+		}
+		if i < 0 || i >= len(periods) {
+			return nil
+		}
+		if field := periods[i].count(name); field != nil {
 			*field += n
 		}
 		return nil
@@ -87,7 +118,43 @@ func (l *Reports) Series(ctx context.Context, s partners.Scope, partnerCode stri
 	if err != nil {
 		return nil, fmt.Errorf("read the rollups: %w", err)
 	}
-	return hours, nil
+	return periods, nil
+}
+
+// inTime adds the condition that a rollup may be of a time: its hour is.
+func inTime(t *database.Statement, since, until time.Time) *database.Statement {
+	return t.Add("hour >= ? AND hour <= ?", database.Micros(since)/database.HourMicros, (database.Micros(until)-1)/database.HourMicros)
+}
+
+// Successes are how many attempts came to an end, and how many of these succeeded.
+type Successes struct{ Attempts, Delivered int64 }
+
+// RecentSuccesses counts the attempts of each partner within RecentWithin, by the
+// minute; a partner without any is not there.
+func (l *Reports) RecentSuccesses(ctx context.Context) (map[string]Successes, error) {
+	now := time.Now()
+	since := now.Add(-RecentWithin)
+	found := map[string]Successes{}
+	t := inTime(new(database.Statement).Add("SELECT partner_code, fact, SUM(n) FROM rollups WHERE "), since, now.Add(time.Minute))
+	first := database.Micros(since) / database.HourMicros
+	t.Add(" AND (hour > ? OR slot >= ?) AND slot >= ? AND fact IN (?, ?) GROUP BY partner_code, fact", first, database.MinuteSlot(since), database.MinuteSlots,
+		rows.FactAttempt+string(webhook.OutcomeDelivered), rows.FactAttempt+string(webhook.OutcomeFailed))
+	err := t.Query(ctx, l.db.Read, func(row database.Row) error {
+		var code, fact string
+		var n int64
+		err := row.Scan(&code, &fact, &n)
+		of := found[code]
+		of.Attempts += n
+		if fact == rows.FactAttempt+string(webhook.OutcomeDelivered) {
+			of.Delivered += n
+		}
+		found[code] = of
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the newest rollups: %w", err)
+	}
+	return found, nil
 }
 
 // RollupLag is how far the rollups are behind the deliveries: the newest
