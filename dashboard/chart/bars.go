@@ -20,6 +20,32 @@ func Bar(name, tone string, n, most int64) template.HTML {
 	return s.close()
 }
 
+// Spark draws so many good and bad of each hour as small bars, the bad below.
+func Spark(title string, good, bad []int64) template.HTML {
+	const height, step = 24.0, 5.0
+	most := int64(1)
+	for i := range good {
+		most = max(most, good[i]+bad[i])
+	}
+	var s svg
+	s.open("spark", step*float64(len(good)), height, title)
+	s.f(`<path class="grid" d="M0 %vH%v"/>`, height-.5, step*float64(len(good)))
+	for i := range good {
+		y := height
+		for _, part := range []struct {
+			tone string
+			n    int64
+		}{{"bad", bad[i]}, {"good", good[i]}} {
+			if part.n > 0 {
+				h := max(1.5, height*float64(part.n)/float64(most))
+				y -= h
+				s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"/>`, part.tone, step*float64(i), max(0, y), step-1, h)
+			}
+		}
+	}
+	return s.close()
+}
+
 // Part is a share of a whole; its tone colours it. An open one is left out.
 type Part struct {
 	Tone  string

@@ -42,6 +42,7 @@ func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 		}
 		for name, drawing := range map[string]string{
 			"bars":     string(drawBars(locale.Speller{}, frames[0], text, []Series{{text, "good"}, {text, "bad"}}, bars)),
+			"spark":    string(Spark(text, []int64{0, 3, 1e12}, []int64{2, 0, 5})),
 			"timeline": string(Timeline(locale.Speller{}, text, marks)),
 		} {
 			if strings.Contains(drawing, "<script") || strings.Contains(drawing, "%!") || strings.Contains(drawing, "NaN") {
