@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,15 +22,26 @@ type Chart struct {
 	Wide   bool // the drawing may be wider than the page and is then scrolled
 	Head   []string
 	Rows   [][]string
+	Hrefs  []string // of what stands in each row; empty: nowhere
+}
+
+// Href leads to what stands in a row of the table; empty: nowhere.
+func (c Chart) Href(row int) string {
+	if row < len(c.Hrefs) {
+		return c.Hrefs[row]
+	}
+	return ""
 }
 
 // Series is one quantity of a chart; its tone colours it.
 type Series struct{ Name, Tone string }
 
-// HourBar is what a bar of one hour is stacked of, in the order of the series.
+// HourBar is what a bar of one hour, or another time, is stacked of, in the order
+// of the series.
 type HourBar struct {
-	Hour   time.Time
+	Hour   time.Time // its beginning
 	Counts []int64
+	Href   string // a list of what it counts; empty: there is none
 }
 
 const (
@@ -48,8 +60,9 @@ type frame struct {
 
 var frames = []frame{{"drawing-bars wide", 720, 8}, {"drawing-bars narrow", 340, 4}}
 
-// StackedBars draws bars by the hour, oldest first, with the table beside it,
-// newest first, for a reader. Every text is escaped.
+// StackedBars draws bars by the hour, or by days or less than an hour, oldest
+// first, with the table beside it, newest first, for a reader. Every text is
+// escaped. A bar leads to its list for whoever points; the table does for all.
 func StackedBars(r locale.Speller, title, hourWord string, quantities []Series, bars []HourBar) Chart {
 	c := Chart{Title: title, Legend: quantities, Head: []string{hourWord}}
 	for _, q := range quantities {
@@ -60,7 +73,7 @@ func StackedBars(r locale.Speller, title, hourWord string, quantities []Series, 
 		for _, n := range bars[i].Counts {
 			row = append(row, r.Number(n))
 		}
-		c.Rows = append(c.Rows, row)
+		c.Rows, c.Hrefs = append(c.Rows, row), append(c.Hrefs, bars[i].Href)
 	}
 	for _, f := range frames {
 		c.SVG += drawBars(r, f, title, quantities, bars)
@@ -76,7 +89,15 @@ func drawBars(r locale.Speller, f frame, title string, quantities []Series, bars
 	top := niceTop(most)
 	height, left := chartHeight-chartTop-chartBottom, scaleWidth(r, top)
 	var s svg
-	s.open(f.class, f.width, chartHeight, title)
+	role := "img"
+	if slices.ContainsFunc(bars, func(b HourBar) bool { return b.Href != "" }) {
+		role = "group"
+	}
+	s.openAs(role, f.class, f.width, chartHeight, title)
+	label := r.HourAndMinute
+	if n := len(bars); n > 1 && bars[n-1].Hour.Sub(bars[0].Hour) > 36*time.Hour {
+		label = r.Day
+	}
 	for i := range 5 {
 		value := float64(top) * float64(i) / 4
 		if i > 0 && i < 4 && value != math.Trunc(value) {
@@ -89,6 +110,9 @@ func drawBars(r locale.Speller, f frame, title string, quantities []Series, bars
 	step := (f.width - left) / float64(max(1, len(bars)))
 	for i, b := range bars {
 		x, y := left+step*float64(i)+step*.14, chartTop+height
+		if b.Href != "" && sum(b.Counts) > 0 {
+			s.f(`<a href="%v" tabindex="-1">`, b.Href)
+		}
 		for j, n := range b.Counts {
 			if n <= 0 || j >= len(quantities) {
 				continue
@@ -96,10 +120,13 @@ func drawBars(r locale.Speller, f frame, title string, quantities []Series, bars
 			h := math.Max(1, height*float64(n)/float64(top))
 			y -= h
 			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v: %v %v</title></rect>`,
-				quantities[j].Tone, x, y, step*.72, h, r.HourAndMinute(b.Hour), r.Number(n), quantities[j].Name)
+				quantities[j].Tone, x, y, step*.72, h, r.Minute(b.Hour), r.Number(n), quantities[j].Name)
+		}
+		if b.Href != "" && sum(b.Counts) > 0 {
+			s.f(`</a>`)
 		}
 		if every := (len(bars) + f.hours - 1) / f.hours; i%every == 0 {
-			hour := r.HourAndMinute(b.Hour)
+			hour := label(b.Hour)
 			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, min(left+step*(float64(i)+.5), f.width-textWidth(hour)/2), chartHeight-6, hour)
 		}
 	}
@@ -150,7 +177,12 @@ func niceTop(most int64) int64 {
 type svg struct{ b strings.Builder }
 
 func (s *svg) open(class string, width, height float64, title string) {
-	s.f(`<svg class="%v" viewBox="0 0 %v %v" width="%v" height="%v" role="img" focusable="false"><title>%v</title>`, class, width, height, width, height, title)
+	s.openAs("img", class, width, height, title)
+}
+
+// openAs begins a drawing of a role: img, or group if it holds links.
+func (s *svg) openAs(role, class string, width, height float64, title string) {
+	s.f(`<svg class="%v" viewBox="0 0 %v %v" width="%v" height="%v" role="%v" focusable="false"><title>%v</title>`, class, width, height, width, height, role, title)
 }
 
 // f adds markup; the arguments, numbers or texts, stand for its %v.

@@ -19,7 +19,7 @@ var hour = time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)
 
 func TestBarsHaveTheSameInATable(t *testing.T) {
 	c := StackedBars(locale.Speller{}, "Deliveries by hour", "Hour", []Series{{"delivered", "good"}, {"exhausted", "bad"}},
-		[]HourBar{{hour, []int64{1200, 3}}, {hour.Add(time.Hour), []int64{0, 0}}})
+		[]HourBar{{Hour: hour, Counts: []int64{1200, 3}}, {Hour: hour.Add(time.Hour), Counts: []int64{0, 0}}})
 	if n := strings.Count(string(c.SVG), "<rect"); n != 2*len(frames) {
 		t.Errorf("%d bars, want 2 in each drawing: none for what did not happen", n)
 	}
@@ -37,7 +37,7 @@ func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 		var marks []Mark
 		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
 			at := hour.Add(time.Duration(i) * time.Hour)
-			bars = append(bars, HourBar{at, counts.Draw(t, "counts")})
+			bars = append(bars, HourBar{at, counts.Draw(t, "counts"), rapid.SampledFrom([]string{"", `/?a="><script>&b`}).Draw(t, "href")})
 			marks = append(marks, Mark{At: at, Tone: rapid.SampledFrom([]string{"good", "bad", "warn", "busy", "idle"}).Draw(t, "tone"), Label: text, Title: text, Future: i%2 == 1})
 		}
 		for name, drawing := range map[string]string{
@@ -98,7 +98,7 @@ func TestEveryLabelOfBarsIsWhole(t *testing.T) {
 				for most := int64(1); most < 1e13; most *= 10 {
 					var bars []HourBar
 					for i := range hours {
-						bars = append(bars, HourBar{hour.Add(time.Duration(i) * time.Hour), []int64{most}})
+						bars = append(bars, HourBar{Hour: hour.Add(time.Duration(i) * time.Hour), Counts: []int64{most}})
 					}
 					drawing := string(drawBars(locale.Speller{Locale: language}, f, "t", []Series{{"delivered", "good"}}, bars))
 					end := 0.0 // of the hour before

@@ -7,9 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
@@ -29,8 +27,8 @@ type overviewView struct {
 	Changes shell.Fact[[]partners.AuditEntry]
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
-	Hours     shell.Fact[[]reports.PeriodCount] // the last 24, oldest first
-	Chart     chart.Chart
+	Hours     shell.Fact[[]reports.PeriodCount] // this one and the one before
+	Outcomes  outcomesView
 }
 
 // ChangeRows are the changes in words.
@@ -73,9 +71,10 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		func() { e.Hosts = shell.Cached(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
 			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
-				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-23*time.Hour), q.Now)
+				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-time.Hour), q.Now)
 			})
 		},
+		func() { v.Outcomes = s.outcomes(ctx, q, r.URL, partners.Everything(), "") },
 		func() {
 			v.Changes = shell.Cached(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Reports.RecentChanges(ctx, readChanges)
@@ -84,7 +83,6 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	)
 	v.Verdict, v.Failing, v.Workers, v.Conflicts = judge(e), e.Partners, e.Workers, e.Conflicts
 	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
-	v.Chart = outcomeChart(q.Speller, "Attempts by outcome, last 24 hours", v.Hours.Value)
 	return q.Render(w, r, "overview", v)
 }
 
@@ -170,15 +168,6 @@ func besides(e evidence, s reports.Situation) string {
 		note += "; " + english.Number(s.WaitingFailing) + " wait for endpoints that fail"
 	}
 	return note
-}
-
-// outcomeChart draws attempts by the hour, for a reader.
-func outcomeChart(reader locale.Speller, title string, hours []reports.PeriodCount) chart.Chart {
-	var bars []chart.HourBar
-	for _, h := range hours {
-		bars = append(bars, chart.HourBar{Hour: h.Since, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
-	}
-	return chart.StackedBars(reader, title, "Hour", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
 }
 
 // Breaker says in a word how a failing partner's breakers are.

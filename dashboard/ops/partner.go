@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,7 @@ type partnerView struct {
 	Funnel    shell.Fact[reports.Funnel]
 	Steps     []funnelStep
 	Figures   []shell.Figure
-	Hours     shell.Fact[[]reports.PeriodCount]
-	Chart     chart.Chart
+	Outcomes  outcomesView
 	Endpoints shell.Fact[[]deliveries.EndpointPanel]
 	Secrets   shell.Fact[[]partners.Secret]
 	People    shell.Fact[[]partners.Person]
@@ -79,7 +79,7 @@ func (s pages) partnerPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	v.Spans, v.Span = lookBacksAt(r.URL.Query().Get("span"))
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
-	s.readPartner(ctx, code, &v)
+	s.readPartner(ctx, q, r.URL, code, &v)
 	if webhook.KindOf(v.Partner.Err) == webhook.KindNotFound {
 		return v.Partner.Err
 	}
@@ -89,12 +89,11 @@ func (s pages) partnerPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	}
 	v.Steps = funnelSteps(code, v.Funnel)
 	v.Figures = latencyFigures(v.Funnel)
-	v.Chart = outcomeChart(q.Speller, "Attempts by outcome, last 24 hours", v.Hours.Value)
 	return q.Render(w, r, "partner", v)
 }
 
 // readPartner reads the page's parts at once; each may fail alone.
-func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
+func (s pages) readPartner(ctx context.Context, q *shell.Request, page *url.URL, code string, v *partnerView) {
 	key, scope := "partner/"+code+"/", partners.Only(code)
 	shell.Together(
 		func() {
@@ -105,11 +104,7 @@ func (s pages) readPartner(ctx context.Context, code string, v *partnerView) {
 				return s.Reports.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
 			})
 		},
-		func() {
-			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
-				return s.Reports.Series(ctx, scope, code, v.Now.Add(-23*time.Hour), v.Now)
-			})
-		},
+		func() { v.Outcomes = s.outcomes(ctx, q, page, scope, code) },
 		func() {
 			v.Endpoints = shell.Cached(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
 		},
