@@ -89,6 +89,9 @@ func TestTheActivityIsToldInWords(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", part, len(files), err)
 		}
 		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
 			source, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
