@@ -22,7 +22,7 @@ func TestMoreThanAHundredDeliveriesAreReplayedOnlyIfTheirNumberIsTyped(t *testin
 		s.ended(t, "acme", fmt.Sprintf("order-%d", i))
 	}
 	c, path := s.SignIn(t, "", partners.RoleOperator), s.ops.URL+"/ops/replays"
-	_, body := ask(t, c, "GET", path+"/new?q=state:cancelled", nil)
+	_, body := lead(t, c, "GET", path+"/new?q=state:cancelled", nil)
 	if !strings.Contains(body, `name="count"`) || !strings.Contains(body, "Type 101") {
 		t.Fatalf("%s", body)
 	}
@@ -119,7 +119,7 @@ func TestOfEqualFormsSentAtOnceOneActs(t *testing.T) {
 		id := s.ended(t, "acme", "order-1")
 		o := b.Order(t, "acme", "order-2", time.Hour)
 		c := s.SignIn(t, "", partners.RoleOperator)
-		_, draft := ask(t, c, "POST", s.ops.URL+"/ops/replays", url.Values{"id": {id}})
+		_, draft := lead(t, c, "POST", s.ops.URL+"/ops/replays", url.Values{"id": {id}})
 		_, order := ask(t, c, "GET", s.ops.URL+"/ops/orders/"+o.ID, nil)
 		for path, page := range map[string]string{"/ops/replays/start": draft, "/ops/orders/" + o.ID + "/move": order} {
 			form := formOf(page)

@@ -156,7 +156,7 @@ func (w *walk) deliveryActs(t *testing.T, b *browser, at place) {
 	w.act(t, b, all+"{id}/cancel", all+ids[1]+"/cancel", "delivery.cancel", fill(b, ""))
 	w.act(t, b, all+"{id}/retry", all+ids[2]+"/retry", "delivery.retry", fill(b, ""))
 	started := w.act(t, b, at.replays+"/start", at.replays+"/start", "replay.start", func() url.Values {
-		page := b.want(200, "POST", at.base+"/replays", form("id", ids[1]))
+		page := b.want(200, "GET", b.want(303, "POST", at.base+"/replays", form("id", ids[1])).Header.Get("Location"), nil)
 		filled := form("rate", "50", "reason", "their outage")
 		for _, name := range []string{"form", "q", "ids", "of", "at"} {
 			filled.Set(name, html.UnescapeString(page.hidden(name)))

@@ -46,7 +46,7 @@ func TestAReplayIsStartedOnceFromAFrozenDraft(t *testing.T) {
 		b.Endpoint(t, "acme", 10)
 		id := s.ended(t, "acme", "order-1")
 		operator := s.SignIn(t, "", partners.RoleOperator)
-		resp, body := ask(t, operator, "POST", s.ops.URL+"/ops/replays", url.Values{"id": {id}})
+		resp, body := lead(t, operator, "POST", s.ops.URL+"/ops/replays", url.Values{"id": {id}})
 		if resp.StatusCode != 200 || !strings.Contains(body, "1 delivery") || !strings.Contains(body, id) {
 			t.Fatalf("%d %s", resp.StatusCode, body)
 		}
@@ -136,7 +136,7 @@ func TestWhatWasReplayedIsSettledOnEveryPage(t *testing.T) {
 			sees(get("/deliveries?q=settled:maybe"), []string{"settled: must be yes or no."}, nil)
 
 			draft := func(form url.Values) string {
-				_, body := ask(t, surface.who, "POST", surface.url+surface.base+"/replays", form)
+				_, body := lead(t, surface.who, "POST", surface.url+surface.base+"/replays", form)
 				return body
 			}
 			body := draft(url.Values{"filter": {"state:exhausted"}})
@@ -176,7 +176,7 @@ func TestAPartnerRecoversItsOwnAlone(t *testing.T) {
 		}
 		own, other := s.ended(t, "acme", "order-1"), s.ended(t, "globex", "order-2")
 		acme, globex := s.SignIn(t, "acme", partners.RoleDeveloper), s.SignIn(t, "globex", partners.RoleDeveloper)
-		_, body := ask(t, acme, "POST", s.portal.URL+"/portal/replays", url.Values{"id": {own, other}})
+		_, body := lead(t, acme, "POST", s.portal.URL+"/portal/replays", url.Values{"id": {own, other}})
 		if !strings.Contains(body, "1 delivery") || strings.Contains(body, "order-2") {
 			t.Fatalf("%s", body)
 		}
@@ -202,7 +202,7 @@ func TestAPartnerRecoversItsOwnAlone(t *testing.T) {
 		if _, body := ask(t, globex, "GET", s.portal.URL+"/portal/recover", nil); strings.Contains(body, "we were down") {
 			t.Error("another partner's replay is listed")
 		}
-		if resp, _ := ask(t, globex, "GET", s.portal.URL+"/portal/recover/new?q=state:cancelled+partner:acme", nil); resp.StatusCode != 404 {
+		if resp, _ := lead(t, globex, "GET", s.portal.URL+"/portal/recover/new?q=state:cancelled+partner:acme", nil); resp.StatusCode != 404 {
 			t.Errorf("a search of another partner's: %d", resp.StatusCode)
 		}
 	})

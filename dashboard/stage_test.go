@@ -5,7 +5,9 @@ import (
 	"crypto/rsa"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +98,16 @@ var (
 	stranger = shelltest.Stranger
 	ask      = shelltest.Ask
 )
+
+// lead asks, and for the page that the answer leads to if it does.
+func lead(t *testing.T, c *http.Client, method, address string, form url.Values) (*http.Response, string) {
+	t.Helper()
+	resp, body := ask(t, c, method, address, form)
+	if to, err := resp.Location(); err == nil {
+		return ask(t, c, http.MethodGet, to.String(), nil)
+	}
+	return resp, body
+}
 
 // formToken is what a form carries that must be done once.
 func formToken() string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,29 +101,41 @@ func countWords(s locale.Speller, p delivery.ReplayPreview) string {
 	return s.T(locale.Text("%s deliveries"), n)
 }
 
-// draftPage shows the draft of a search in the address, or asks for one.
+// maxAddress is how long the address of a draft may be; the proxies that are
+// least generous take 8,000 bytes.
+const maxAddress = 6000
+
+// draftPage shows the draft in the address, or asks for a search. The address
+// of one that is new leads to that which everybody sees the same draft at.
 func (s Pages) draftPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
-	if !r.URL.Query().Has("q") {
-		return q.Render(w, r, "replay_new", draftView{Ready: readyDrafts(q)})
-	}
 	form := r.URL.Query()
-	for name := range form {
-		if !slices.Contains([]string{"q", "asked", "leave"}, name) {
-			form.Del(name)
-		}
+	d, err := readDraft(q, form)
+	switch {
+	case err == nil && d.empty():
+		return q.Render(w, r, "replay_new", draftView{Ready: readyDrafts(q)})
+	case err == nil && !form.Has("at"):
+		http.Redirect(w, r, d.address(replaysPath(s.Base)), http.StatusSeeOther)
+		return nil
 	}
 	return s.showDraft(w, r, q, form, draftView{})
 }
 
-// draftReplay shows the draft of what was chosen on another page.
+// draftReplay leads to the draft of what was chosen on another page. More than
+// an address holds is shown without one.
 func (s Pages) draftReplay(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return webhook.Invalid("form", "cannot be read")
 	}
-	if r.PostForm.Has("id") || r.PostForm.Has("filter") || r.PostForm.Has("of") {
-		return s.showDraft(w, r, q, r.PostForm, draftView{})
+	if !r.PostForm.Has("id") && !r.PostForm.Has("filter") && !r.PostForm.Has("of") {
+		return s.showDraft(w, r, q, r.PostForm, draftView{Problem: q.T("Nothing is chosen. Tick some deliveries, or search.")})
 	}
-	return s.showDraft(w, r, q, r.PostForm, draftView{Problem: q.T("Nothing is chosen. Tick some deliveries, or search.")})
+	if d, err := readDraft(q, r.PostForm); err == nil && !d.empty() {
+		if at := d.address(replaysPath(s.Base)); len(at) <= maxAddress {
+			http.Redirect(w, r, at, http.StatusSeeOther)
+			return nil
+		}
+	}
+	return s.showDraft(w, r, q, r.PostForm, draftView{})
 }
 
 // showDraft renders a draft; v holds what is already known of the form.

@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -29,11 +30,38 @@ type draft struct {
 // draftAt is the address of the draft of a search.
 func draftAt(path, typed string) string { return path + "/new?" + url.Values{"q": {typed}}.Encode() }
 
+// ReplayPath is the address of the preview of a search, on a surface.
+func ReplayPath(base, typed string) string { return draftAt(replaysPath(base), typed) }
+
+// FailedQuery searches for what was given up since, a length such as 24h, and
+// not delivered by another delivery; of one partner unless it is empty.
+func FailedQuery(partner, since string) string {
+	query := "state:exhausted settled:no since:" + since
+	if partner != "" {
+		query = "partner:" + partner + " " + query
+	}
+	return query
+}
+
+// address is where everybody who may sees the draft, however much later.
+func (d draft) address(path string) string {
+	query := url.Values{"at": {d.At.Format(time.RFC3339Nano)}}
+	for name, value := range map[string]string{"q": d.Typed, "ids": strings.Join(d.IDs, " "), "of": d.Of} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if d.Settled {
+		query.Set("asked", "1")
+	}
+	return path + "/new?" + query.Encode()
+}
+
 // readDraft reads a draft from a form; its first sight has no time yet.
 func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 	d = draft{Typed: strings.TrimSpace(form.Get("q")), Of: form.Get("of"), At: q.Now.UTC().Truncate(time.Millisecond), Settled: form.Has("asked") && !form.Has("leave")}
-	if form.Has("filter") {
-		d.Typed = strings.TrimSpace(form.Get("filter"))
+	if form.Has("filter") { // of the list, which searches for what needs attention until somebody types
+		d.Typed = cmp.Or(strings.TrimSpace(form.Get("filter")), "state:"+stateAttention)
 	}
 	for _, ids := range append(form["id"], form.Get("ids")) {
 		d.IDs = append(d.IDs, strings.Fields(ids)...)

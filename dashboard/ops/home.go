@@ -34,6 +34,9 @@ type overviewView struct {
 // ChangeRows are the changes in words.
 func (v overviewView) ChangeRows() []changeRow { return changeRows(v.Changes.Value, overviewChanges) }
 
+// ReplayPath is the preview of sending what was given up again.
+func (v overviewView) ReplayPath() string { return deliveries.ReplayPath("/ops", v.Verdict.Failed) }
+
 // PartnerPath is the page of a partner.
 func (v overviewView) PartnerPath(code string) string { return deliveries.PartnerPath(code) }
 
@@ -82,8 +85,20 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		},
 	)
 	v.Verdict, v.Failing, v.Workers, v.Conflicts = judge(e), e.Partners, e.Workers, e.Conflicts
+	if v.Verdict.Failed == "" && givenUp(v.Hours) > 0 {
+		v.Verdict.Failed = deliveries.FailedQuery("", "24h")
+	}
 	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
 	return q.Render(w, r, "overview", v)
+}
+
+// givenUp is how many deliveries were given up in the last day, and not
+// delivered by another since, as far as that is known.
+func givenUp(hours shell.Fact[[]reports.PeriodCount]) (n int64) {
+	for _, h := range hours.Value {
+		n += h.Exhausted - h.Settled
+	}
+	return n
 }
 
 // since is the figure of how long ago something was; nothing is a word for

@@ -88,6 +88,15 @@ func (s pages) showOrder(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	return q.RenderStatus(w, r, status, "order", v)
 }
 
+// ReplayPath is the preview of sending again what was given up of the order;
+// empty if nothing was.
+func (v orderView) ReplayPath() string {
+	if !slices.ContainsFunc(v.Sent.Value, func(d deliveries.SampleRow) bool { return d.Delivery.State == webhook.Exhausted && !d.Settled() }) {
+		return ""
+	}
+	return deliveries.ReplayPath("/ops", "ref:"+v.Order.Value.ID+" state:exhausted settled:no")
+}
+
 // orderDeliveries are the deliveries of an order's events, oldest first.
 func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history shell.Fact[[]orders.Change]) (rows []deliveries.SampleRow, err error) {
 	if !history.Fresh {

@@ -173,6 +173,15 @@ func (v partnerView) SecretState(s partners.Secret) shell.Pill {
 // DeliveriesPath lists the partner's deliveries.
 func (v partnerView) DeliveriesPath() string { return deliveriesOf(v.Partner.Value.Code, "") }
 
+// ReplayPath is the preview of sending again what was given up in the time
+// that is looked at; empty if nothing was.
+func (v partnerView) ReplayPath() string {
+	if f := v.Funnel; f.Fresh && f.Value.Exhausted == 0 && !f.Value.Sampled {
+		return ""
+	}
+	return deliveries.ReplayPath("/ops", deliveries.FailedQuery(v.Partner.Value.Code, v.Span.Name))
+}
+
 // funnelStep is one step of the way from an event to its end.
 type funnelStep struct {
 	Name, Means string

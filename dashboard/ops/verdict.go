@@ -56,6 +56,7 @@ type verdict struct {
 	Next     string // what to do, or what it means
 	Href     string // where to look; empty: nowhere
 	Link     string // what Href leads to
+	Failed   string // a search of what was given up; empty: nothing
 	Checks   []check
 }
 

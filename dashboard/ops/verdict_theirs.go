@@ -55,6 +55,13 @@ func checkPartners(e evidence) check {
 	v := verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
 	if n == 1 {
 		v.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
+		if p.GivenUp > 0 {
+			since := "24h"
+			if e.Now.Sub(p.FailingSince) > 24*time.Hour {
+				since = "7d"
+			}
+			v.Failed = deliveries.FailedQuery(p.PartnerCode, since)
+		}
 		return found(fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner")), v)
 	}
 	many := fmt.Sprintf("%s of %s fail", english.Number(n), count(s.Partners, "partner"))

@@ -32,6 +32,7 @@ type FailingPartner struct {
 	BreakerReason string    // of one of them
 	OpenUntil     time.Time // when the first of these breakers lets a probe through; zero: not known
 	Waiting       int64     // deliveries that wait for these endpoints
+	GivenUp       int       // deliveries that these endpoints have ended exhausted since their last success
 	// What the newest attempt at the endpoint came to that has failed most often
 	// since its last success, how many attempts at it failed since, and how many
 	// of these, the newest, came to the same.
@@ -106,6 +107,7 @@ func (l *Reports) FailingPartners(ctx context.Context) ([]FailingPartner, error)
 func (p *FailingPartner) add(e failingEndpoint) {
 	w := e.window
 	p.Endpoints++
+	p.GivenUp += w.Health.Failed
 	p.Waiting += int64(w.WaitingFirst + w.WaitingAgain + w.WaitingBlocked)
 	if !slices.Contains(p.Hosts, e.host) {
 		p.Hosts = append(p.Hosts, e.host)
