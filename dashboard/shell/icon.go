@@ -31,11 +31,13 @@ var icons = map[string]string{
 	"menu":   `<path d="M2.5 4.5h11"/><path d="M2.5 8h11"/><path d="M2.5 11.5h11"/>`,
 	"moon":   `<path d="M13.5 9.5A6 6 0 0 1 6.5 2.5a5.8 5.8 0 1 0 7 7z"/>`,
 	"next":   `<path d="M3.5 8h9"/><path d="m9 4.5 3.5 3.5L9 11.5"/>`,
+	"pause":  `<path d="M5.5 3.5v9"/><path d="M10.5 3.5v9"/>`,
 	"people": `<circle cx="6" cy="5.5" r="2.5"/><path d="M1.5 13.5c.3-2.7 2-4 4.5-4s4.2 1.3 4.5 4"/><path d="M10.5 3.2a2.5 2.5 0 0 1 0 4.6"/><path d="M12 9.8c1.5.5 2.3 1.8 2.5 3.7"/>`,
 	"pulse":  `<path d="M1.5 8.5h3l2-5 3 9 2-4h3"/>`,
 	"replay": `<path d="M3 8a5 5 0 1 0 1.7-3.8"/><path d="M2.8 2.5v3h3"/>`,
 	"scales": `<path d="M8 2.5v11"/><path d="M5 13.5h6"/><path d="M3 4.5h10"/><path d="M3.5 4.5 1.5 9.5h4z"/><path d="m12.5 4.5-2 5h4z"/>`,
 	"search": `<circle cx="7" cy="7" r="4.5"/><path d="m10.5 10.5 3.5 3.5"/>`,
 	"send":   `<path d="M14 2 7 9"/><path d="m14 2-4.5 12L7 9 2 6.5z"/>`,
+	"stop":   `<circle cx="8" cy="8" r="5.5"/><path d="M5 8h6"/>`,
 	"sun":    `<circle cx="8" cy="8" r="3"/><path d="M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M3.4 12.6l.9-.9M11.7 4.3l.9-.9"/>`,
 }

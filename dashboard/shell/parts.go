@@ -12,13 +12,13 @@ import (
 
 // Pill is a state in a word, with an icon and a colour that say the same.
 type Pill struct {
-	Tone string // good, bad, warn, busy or idle
+	Tone string // good, bad, warn, busy, held, shut or idle
 	Word string // in English; it is translated where it is drawn
 }
 
 // Icon is the drawing of the pill's tone.
 func (p Pill) Icon() string {
-	return map[string]string{"good": "check", "bad": "cross", "warn": "alert", "busy": "arrows"}[p.Tone]
+	return map[string]string{"good": "check", "bad": "cross", "warn": "alert", "busy": "arrows", "held": "pause", "shut": "stop"}[p.Tone]
 }
 
 // Good is the pill of what is as it should be; word is in English.
@@ -45,23 +45,29 @@ func StateOf(s webhook.State) Pill {
 	return p
 }
 
-// Standing is the pill of how a delivery stands: its state, or that its event
-// was delivered all the same.
+// Standing is the pill of how a delivery stands: its state, what a pending one
+// waits for, or that its event was delivered all the same.
 func Standing(d webhook.Delivery, w webhook.Window) Pill {
-	switch {
-	case !d.Settled():
-		return StateOf(d.Shown(w))
-	case d.DeliveredBy < d.ID:
+	switch shown := d.Shown(w); {
+	case d.Settled() && d.DeliveredBy < d.ID:
 		return Good(locale.Text("delivered before"))
+	case d.Settled():
+		return Good(locale.Text("delivered by replay"))
+	case shown != webhook.Pending:
+		return StateOf(shown)
+	case w.Breaker.State != webhook.BreakerClosed:
+		return Pill{Tone: "shut", Word: locale.Text("behind breaker")}
+	case d.Attempts > 0:
+		return Warn(locale.Text("retrying"))
 	}
-	return Good(locale.Text("delivered by replay"))
+	return Idle(locale.Text("waiting"))
 }
 
 var states = map[webhook.State]Pill{
 	webhook.Pending:   Idle(locale.Text("pending")),
 	webhook.Queued:    Busy(locale.Text("queued")),
 	webhook.Sending:   Busy(locale.Text("sending")),
-	webhook.Held:      Warn(locale.Text("held")),
+	webhook.Held:      {Tone: "held", Word: locale.Text("held")},
 	webhook.Delivered: Good(locale.Text("delivered")),
 	webhook.Exhausted: Bad(locale.Text("exhausted")),
 	webhook.Cancelled: Idle(locale.Text("cancelled")),

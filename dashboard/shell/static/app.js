@@ -49,6 +49,21 @@
     if (box.matches("[data-all]")) all(`input[name="${box.dataset.all}"]`).forEach(b => { b.checked = box.checked; });
   });
 
+  // How many rows are selected.
+  const tally = () => all("[data-count]").forEach(says => {
+    const n = all(`input[name="${says.dataset.count}"]:checked`).length;
+    says.textContent = n ? says.dataset.text.replace("%s", n) : "";
+  });
+  document.addEventListener("change", tally);
+  addEventListener("pageshow", tally); // who comes back finds boxes ticked
+
+  // A whole row is its link. What else stands in it is used as ever, and its
+  // text can be selected.
+  document.addEventListener("click", event => {
+    const link = event.target.closest("tbody tr")?.querySelector("th a[href]");
+    if (link && getSelection().isCollapsed && !event.target.closest("a, button, input, label, summary")) link.dispatchEvent(new MouseEvent("click", event));
+  });
+
   // Parts marked data-live are fetched anew when something has changed. What is
   // new is written into what stands there: what somebody has opened, typed,
   // selected or has the focus on stays as it is, and all beside it is news.
