@@ -11,7 +11,7 @@ import (
 )
 
 // What a type is stands in one file: one that is added to the catalogue alone
-// is taken, checked, stored, signed, offered and documented.
+// is taken, checked, stored, signed, offered, documented and erased.
 func TestATypeThatIsAddedToTheCatalogueIsTakenAndSent(t *testing.T) {
 	webhooktest.Add(t)
 	before, beforePartners := loadDocument, loadPartnerDocument
@@ -62,4 +62,5 @@ func TestATypeThatIsAddedToTheCatalogueIsTakenAndSent(t *testing.T) {
 	}
 	a.want(t, 200, "GET", "/events?webhookType="+string(about.Type), nil, "block_01")
 	a.want(t, 400, "GET", "/events?webhookType=Card.Lost", nil, string(about.Type))
+	a.want(t, 200, "POST", "/erasures", `{"partnerCode":"acme","cardId":"card_01","dryRun":true}`, `"events":2`)
 }

@@ -76,13 +76,13 @@ func (e *erasure) find(ctx context.Context) error {
 	s := e.subject
 	switch {
 	case s.CardID != "":
-		e.about, e.types = []string{s.CardID}, partners.DataSubjectTypes["card"]
+		e.about, e.types = []string{s.CardID}, webhook.TypesErasedWith(webhook.ErasableCard)
 		return nil
 	case s.AccountID != "":
-		e.about, e.types = []string{s.AccountID}, partners.DataSubjectTypes["account"]
+		e.about, e.types = []string{s.AccountID}, webhook.TypesErasedWith(webhook.ErasableAccount)
 		return nil
 	}
-	e.types = partners.DataSubjectTypes["order"]
+	e.types = webhook.TypesErasedWith(webhook.ErasableOrder)
 	t := new(database.Statement).Add("SELECT id, external_order_id, status FROM orders WHERE partner_code = ? AND ", s.PartnerCode)
 	if s.Email != "" {
 		t.Add("email = ?", s.Email)

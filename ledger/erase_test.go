@@ -294,16 +294,3 @@ func TestAnOrderIsErasedOnlyOnceItHasEnded(t *testing.T) {
 		same(t, "erased", eraseAll(t, b, partners.DataSubject{PartnerCode: "acme", OrderID: "order-1"}).Orders, 1)
 	})
 }
-
-func TestEveryTypeOfEventBelongsToSomethingThatCanBeErased(t *testing.T) {
-	t.Parallel()
-	var covered []webhook.Type
-	for _, types := range partners.DataSubjectTypes {
-		covered = append(covered, types...)
-	}
-	for _, typ := range webhook.Types {
-		if !slices.Contains(covered, typ) {
-			t.Errorf("no card, account or order erases events of type %s", typ)
-		}
-	}
-}

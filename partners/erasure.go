@@ -17,14 +17,6 @@ type DataSubject struct {
 	OrderID     string // the gateway's or the partner's id of an order
 }
 
-// DataSubjectTypes names, for each kind of DataSubject, the types of events
-// that tell of it.
-var DataSubjectTypes = map[string][]webhook.Type{
-	"card":    {webhook.CreateCard, webhook.TopupCard, webhook.CardTransaction},
-	"account": {webhook.ProfileUpdated},
-	"order":   {webhook.CashoutOrderUpdated},
-}
-
 // Check reports whether s names one subject of a partner, as an Invalid error
 // of the field that is wrong.
 func (s DataSubject) Check() error {

@@ -23,9 +23,10 @@ type EventType struct {
 	// SignatureBeside has the RSA signature stand beside data instead of inside
 	// it ("Events" of the interface).
 	SignatureBeside bool
-	IDField         string // the field that names the object an event is about
-	SubjectField    string // the field an ordered endpoint keeps in order
-	Example         string // a data object as partners get it, without its signature
+	IDField         string   // the field that names the object an event is about
+	SubjectField    string   // the field an ordered endpoint keeps in order
+	ErasedWith      Erasable // what SubjectField names: whoever erases it erases the events about it
+	Example         string   // a data object as partners get it, without its signature
 }
 
 // Catalog describes every type, in the order in which lists show them ("Events"
@@ -55,6 +56,26 @@ var own []EventType
 func describeOwn(e EventType) EventType {
 	own = append(own, e)
 	return e
+}
+
+// Erasable is what events are about whose content can be erased on demand.
+type Erasable string
+
+// What can be erased, beside a person by the orders that are theirs.
+const (
+	ErasableCard    Erasable = "card"
+	ErasableAccount Erasable = "account"
+	ErasableOrder   Erasable = "order"
+)
+
+// TypesErasedWith lists the types of events about what is erased.
+func TypesErasedWith(erased Erasable) (types []Type) {
+	for _, e := range Catalog {
+		if e.ErasedWith == erased {
+			types = append(types, e.Type)
+		}
+	}
+	return types
 }
 
 // The longest texts a field takes, in characters.

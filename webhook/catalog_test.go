@@ -22,6 +22,18 @@ func TestCatalogDescribesEveryTypeOnce(t *testing.T) {
 	}
 }
 
+func TestEveryTypeIsErasedWithACardAnAccountOrAnOrder(t *testing.T) {
+	var erased []Type
+	for _, with := range []Erasable{ErasableCard, ErasableAccount, ErasableOrder} {
+		erased = append(erased, TypesErasedWith(with)...)
+	}
+	for _, e := range Catalog {
+		if !slices.Contains(erased, e.Type) {
+			t.Errorf("%s: nothing that can be erased takes its events along", e.Type)
+		}
+	}
+}
+
 func TestOnlyOrderEventsAreMadeHere(t *testing.T) {
 	for _, e := range Catalog {
 		if want := e.Type != CashoutOrderUpdated; e.FromInside != want {
