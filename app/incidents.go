@@ -26,7 +26,7 @@ const (
 	certificatesAtOnce = 100
 )
 
-// audience is who is told of incidents. A process without pages knows where
+// audience says whom to tell of incidents. A process without pages knows where
 // they are from the settings alone.
 func (a *App) audience() ledgerincidents.Audience {
 	to := ledgerincidents.Audience{Mail: a.config.SMTPURL != "", Operators: a.config.IncidentMail, Webhook: a.config.IncidentPartner}

@@ -55,7 +55,7 @@ func (a *App) openPeople(ctx context.Context) error {
 }
 
 // AddPortalUser makes somebody who can sign in at /portal for a partner, with
-// the role that looks after its people, and returns his password. A username
+// the role that looks after its people, and returns the password. A username
 // that is taken is a Conflict.
 func (a *App) AddPortalUser(ctx context.Context, partnerCode, username string) (password string, err error) {
 	password = newPassword()

@@ -3,13 +3,13 @@
 //
 // It puts the two surfaces together. Each page is a function that reads the
 // ledger, fills a small view struct and renders one template; it is in the
-// package of who sees it:
+// package of those who see it:
 //
 //	ops         the operators' own pages
 //	portal      the partners' own pages
 //	proof       the pack that proves what was sent
 //	deliveries  the pages about deliveries and replays, which both have
-//	shell       what every page stands in: who asks, templates, memory, live updates, people
+//	shell       the frame of every page: its reader, templates, memory, live updates, people
 //	oidc        the provider that operators sign in at
 //	chart       drawings
 //	locale      texts and figures in the reader's language

@@ -25,7 +25,7 @@ func (s *stage) openIncident(t *testing.T, e webhook.Endpoint) incidents.Inciden
 }
 
 // Operators see what is wrong, whose it is and who was told, and look after it;
-// who only looks has no forms.
+// a reader who may only look has no forms.
 func TestOperatorsLookAfterIncidents(t *testing.T) {
 	t.Parallel()
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
@@ -63,7 +63,7 @@ func TestOperatorsLookAfterIncidents(t *testing.T) {
 			t.Errorf("for 9 years: %d", resp.StatusCode)
 		}
 		if resp, _ := ask(t, c, "GET", s.ops.URL+"/ops/incidents/"+webhook.NewID(incidents.Prefix), nil); resp.StatusCode != 404 {
-			t.Errorf("one that is none: %d", resp.StatusCode)
+			t.Errorf("an unknown one: %d", resp.StatusCode)
 		}
 		if _, body := ask(t, c, "GET", page, nil); strings.Contains(body, "/acknowledge") || !strings.Contains(body, "No reminder until") || !strings.Contains(body, "Looked after by") {
 			t.Error(body)

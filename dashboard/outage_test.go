@@ -18,7 +18,7 @@ import (
 )
 
 // A process that is stopped keeps its connections and answers nothing, for
-// ever. Whoever asks for a page is answered all the same: who was known before
+// ever. Whoever asks for a page is answered all the same: whoever was known before
 // reads what is remembered, everybody else is told to come back.
 func TestWhileItsDatabaseStandsStillEveryPageAnswersInTime(t *testing.T) {
 	t.Parallel()

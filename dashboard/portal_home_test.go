@@ -46,7 +46,7 @@ func TestTheFirstPageLeadsToAFirstNotification(t *testing.T) {
 		eve.signIn("/portal", "eve")
 		dora.want(200, "GET", "/portal", nil, "1 of 5 steps done", `href="/portal/endpoints/new"`, `aria-current="step"`)
 		if page := eve.want(200, "GET", "/portal", nil, "1 of 5 steps done"); strings.Contains(page.text, `href="/portal/endpoints/new"`) {
-			t.Error("a viewer is led to a form that is not for him")
+			t.Error("a viewer is led to a form that is not for them")
 		}
 		endpoint := h.Endpoint(t, "acme", 8)
 		dora.want(200, "GET", "/portal", nil, "2 of 5 steps done", `href="/portal/endpoints/`+endpoint.ID+`"`, "Every endpoint accepts its notifications")

@@ -107,7 +107,7 @@ func raw(header http.Header, body string) string {
 
 const topUp = `{"amount":100.50,"cardId":"card_01","createdAt":1700000100,"fee":1,"id":"topup_01","note":"a < b","status":"Completed"}`
 
-// A developer pastes what he got and reads what it is worth.
+// Developers paste what they got and read what it is worth.
 func TestAKeptNotificationIsJudged(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		h := newSigningHouse(t, b)

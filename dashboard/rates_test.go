@@ -10,7 +10,7 @@ import (
 )
 
 // Operators see how old each rate is and set a new one, once for each form and
-// with an entry in the audit log; who only looks has no form.
+// with an entry in the audit log; a reader who may only look has no form.
 func TestOperatorsFeedTheRates(t *testing.T) {
 	t.Parallel()
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {

@@ -12,7 +12,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// What a partner is refused, he reads in his language.
+// Partners read in their own language what they are refused.
 func TestRefusalsAreInTheLanguageOfThePage(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := stageOn(t, b)

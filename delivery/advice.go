@@ -34,7 +34,7 @@ func (a Advice) String() string {
 	})
 }
 
-// Say is the advice as who reads it has texts and durations put.
+// Say is the advice with its texts and durations as the reader's language puts them.
 func (a Advice) Say(text func(text string, values ...any) string, span func(time.Duration) string) string {
 	values := slices.Clone(a.Values)
 	for i, v := range values {

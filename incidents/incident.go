@@ -1,5 +1,4 @@
-// Package incidents decides what is a fault that people must be told of, and
-// writes what they are told.
+// Package incidents decides which faults people are told of, and in which words.
 //
 // Judge is the whole decision: a pure function of facts, settings, the incidents
 // that there are, and the time. Watch has it decide again and again.

@@ -10,7 +10,7 @@ import (
 // Letter is what people are told.
 type Letter struct{ Subject, Body string }
 
-// Reader is who gets a letter.
+// Reader is somebody who gets a letter.
 type Reader struct {
 	Lang     string // en, vi or zh
 	Operator bool

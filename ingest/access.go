@@ -161,7 +161,7 @@ func (a *Internal) findToken() web.TokenFinder {
 	}
 }
 
-// within lets in who has the scope of a route.
+// within lets in callers that have the scope of a route.
 func (a *Internal) within(rt route) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if c := callerOf(r); !slices.Contains(c.scopes, rt.scope) {

@@ -106,7 +106,7 @@ func TestNoActOfTheAPIIsDoneWithoutItsEntry(t *testing.T) {
 	}
 }
 
-// Whoever hangs up while his act is being done leaves its entry behind.
+// Whoever hangs up while their act is being done leaves its entry behind.
 func TestAnActWhoseCallerHangsUpHasItsEntry(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")

@@ -128,7 +128,7 @@ func (r *dataReader) object(at string, raw json.RawMessage, fields []webhook.Fie
 	return values
 }
 
-// members cuts an object into its members; ok is false if raw is none. Of
+// members cuts an object into its members; ok is false if raw is not one. Of
 // members with the same name, which are a problem, the first is kept.
 func (r *dataReader) members(at string, raw json.RawMessage) (given map[string]json.RawMessage, ok bool) {
 	if raw[0] != '{' {

@@ -1,6 +1,6 @@
 // Package ingest serves the gateway's HTTP APIs: the internal one, through
-// which the company's own systems hand over events and administer partners,
-// and the documents that partners fetch.
+// which the company's own systems hand over events and administer partners, the
+// signed operations of partners, and the documents that partners fetch.
 package ingest
 
 import (

@@ -29,7 +29,7 @@ const (
 // unknown partner, a disabled one, a source address that is not on the
 // partner's list and a wrong signature are one answer after the same work. What
 // fails is counted afterwards, so that nobody behind the proxy of all, or of a
-// partner, is refused for what others send in his name.
+// partner, is refused for what others send in their name.
 func (p *Partner) authenticate(ctx context.Context, request signer.Request, source string) (call, error) {
 	partner, err := p.Partners.Partner(ctx, request.PartnerCode)
 	known := err == nil

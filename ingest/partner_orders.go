@@ -213,7 +213,7 @@ func (p *Partner) qrURL(token string) string {
 var qrToken = regexp.MustCompile(`^[A-Z2-7]{26,40}$`)
 
 // showQR serves the QR code of an order as PNG, or as SVG with that ending.
-// Only who knows its address finds it.
+// Only those who know its address find it.
 func (p *Partner) showQR(w http.ResponseWriter, r *http.Request) error {
 	token, svg := strings.CutSuffix(r.PathValue("code"), ".svg")
 	token = strings.TrimSuffix(token, ".png")

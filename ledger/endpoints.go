@@ -265,7 +265,7 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, s partners.Scope, id string
 			}
 		}
 		if w.Breaker.State != webhook.BreakerClosed && c.Breaker.State == webhook.BreakerClosed {
-			w.Grown = webhook.StartWindow // who closed it cannot know what the receiver bears
+			w.Grown = webhook.StartWindow // whoever closed it cannot know what the receiver bears
 		}
 		w.MaxInFlight, w.Paused, w.Disabled, w.Breaker, w.Health = c.MaxInFlight, c.Paused, c.Disabled, c.Breaker, c.Health
 		w.RateEvery, w.Ordered = c.RateEvery, c.Ordered

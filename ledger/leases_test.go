@@ -36,10 +36,10 @@ func TestOneOfAllLeadsUntilItFallsSilentOrResigns(t *testing.T) {
 			{"the first again", func() {}, "wrk_a", true},
 			{"another resigned", func() { resign("wrk_b") }, "wrk_b", false},
 			{"the leader resigned", func() { resign("wrk_a") }, "wrk_b", true},
-			{"who resigned", func() {}, "wrk_a", false},
+			{"the one that resigned", func() {}, "wrk_a", false},
 			{"the leader was silent for 3 s", func() { change(t, b, "UPDATE leases SET seen_at = seen_at - 3000000") }, "wrk_a", false},
 			{"for 4 s", func() { change(t, b, "UPDATE leases SET seen_at = seen_at - 1000000") }, "wrk_a", true},
-			{"who was silent", func() {}, "wrk_b", false},
+			{"the silent one comes back", func() {}, "wrk_b", false},
 			{"told of by a clock that was ahead", func() { change(t, b, "UPDATE leases SET seen_at = seen_at + 400000000") }, "wrk_b", true},
 		} {
 			step.change()

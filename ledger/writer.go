@@ -42,7 +42,7 @@ type operation struct {
 
 // alterOp changes windows, and deliveries under them, in its own way.
 type alterOp struct {
-	partner   string   // who is locked, with the windows of all their endpoints; empty: nobody
+	partner   string   // that is locked, with the windows of all its endpoints; empty: none
 	endpoints []string // whose windows are locked before do runs
 	do        func(ctx context.Context, b *batch) error
 }

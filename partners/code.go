@@ -158,7 +158,7 @@ func macOfCode(pepper, salt []byte, u User, code string) []byte {
 	return h.Sum(nil)
 }
 
-// Addressee is whom a code goes to, as the request named him.
+// Addressee is whom a code goes to, as the request named them.
 type Addressee struct {
 	PartnerCode string
 	Email       string

@@ -79,8 +79,8 @@ type Passwords struct {
 
 // NewPasswords returns one that computes n hashes at once, and after each
 // leaves its core alone for pauses times as long as it took, 500 ms at most:
-// with 9 a flood takes a tenth of n cores. Whoever has his hash does not wait
-// for the pause.
+// with 9 a flood takes a tenth of n cores. Nobody who has their hash
+// waits for the pause.
 func NewPasswords(n, pauses int) *Passwords {
 	return &Passwords{make(chan struct{}, n), pauses}
 }
@@ -108,7 +108,7 @@ func (p *Passwords) leave(began time.Time) {
 	time.AfterFunc(min(maxPause, time.Duration(p.pauses)*time.Since(began)), func() { <-p.slots })
 }
 
-// HashPassword is Passwords.Hash for who is alone.
+// HashPassword is Passwords.Hash without anybody else to wait for.
 func HashPassword(ctx context.Context, password string) (string, error) {
 	return NewPasswords(1, 0).Hash(ctx, password)
 }

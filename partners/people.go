@@ -63,13 +63,13 @@ type Person struct {
 	LastLoginAt time.Time // zero: never
 }
 
-// Credentials are what a person proves to be who he is with.
+// Credentials are what a person signs in with.
 type Credentials struct {
 	Person
 	PasswordHash    string
 	SealedTOTP      []byte // empty: none
 	TOTPStep        int64  // the newest step that was accepted
-	PartnerDisabled bool   // his partner's account is
+	PartnerDisabled bool   // their partner's account is
 }
 
 // PeopleFilter narrows a list of people.
@@ -91,7 +91,7 @@ func (p Person) CanAct() bool {
 }
 
 // CanAdminister reports whether the person may invite, disable and give roles
-// to the people beside him.
+// to the people beside them.
 func (p Person) CanAdminister() bool { return p.Role == RoleAdmin }
 
 // CanAudit reports whether the person may read the audit log: auditors and
@@ -160,7 +160,7 @@ type Invite struct {
 	Email       string
 	PartnerCode string // empty: an operator
 	Role        Role
-	InvitedBy   string // as the audit log names him
+	InvitedBy   string // as the audit log names them
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	UsedAt      time.Time // zero: not yet

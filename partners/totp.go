@@ -43,7 +43,7 @@ func (s TOTPSecret) URL(issuer, account string) string {
 		"?secret=" + s.String() + "&issuer=" + url.QueryEscape(issuer)
 }
 
-// SealPurpose binds a person's sealed TOTP secret to him.
+// SealPurpose binds a sealed TOTP secret to its person.
 func (p Person) SealPurpose() string { return "totp/" + p.ID }
 
 // code is the code of a step, as defined by RFC 4226.

@@ -21,7 +21,7 @@ const MaxDepth = 64
 // readers could take differently: duplicate members, lone surrogates, invalid
 // UTF-8, text after the document, nesting deeper than MaxDepth, numbers
 // outside float64 and integers that float64 would round. Fractions are
-// rounded to float64 as RFC 8785 says; who must not lose digits limits them
+// rounded to float64 as RFC 8785 says; whoever must not lose digits limits them
 // before.
 func Canonical(document []byte) ([]byte, error) {
 	return transform(document, strictness{exact: true})

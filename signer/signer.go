@@ -13,7 +13,7 @@ import (
 )
 
 // ErrSignature is wrapped by the error of every check that did not hold,
-// whatever the reason: a wrong key, another text, base64 that is none, a
+// whatever the reason: a wrong key, another text, no base64, a
 // header that is missing. Errors that do not wrap it are about the arguments.
 var ErrSignature = errors.New("the signature does not verify")
 

@@ -127,7 +127,7 @@ func metered(t *testing.T, h http.Handler) *meter {
 
 // A client without a valid token, or with too large a body, must not be able
 // to make the server read more than 64 KiB, and must get its answer.
-// Everybody behind a proxy has one address: who has the token comes in.
+// Everybody behind a proxy has one address: whoever has the token comes in.
 func TestWrongTokensOfAnAddressAreLimited(t *testing.T) {
 	s := Surface{Name: "internal", Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry())}
 	url, _ := serve(t, s.Bearer(only("right"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })), s.Log)

@@ -270,7 +270,7 @@ func TestDecodeJSONAsksForJSONOfBoundedSize(t *testing.T) {
 		{"form", "application/x-www-form-urlencoded", "", `a=b`, webhook.KindMediaType, "Content-Type must be"},
 		{"charset without its hyphen", "application/json;charset=UTF8", "", `{"id":"x"}`, 0, ""},
 		{"charset in quotes", `APPLICATION/json ; Charset="utf-8"`, "", `{"id":"x"}`, 0, ""},
-		{"parameters that are none", "application/json; ;charset=utf-8;", "", `{"id":"x"}`, 0, ""},
+		{"malformed parameters", "application/json; ;charset=utf-8;", "", `{"id":"x"}`, 0, ""},
 		{"a parameter without a value", "application/json; utf-8", "", `{}`, webhook.KindMediaType, "Content-Type must be"},
 		{"other charset", "application/json; charset=latin1", "", `{}`, webhook.KindMediaType, "Content-Type must be"},
 		{"compressed", "application/json", "gzip", `{}`, webhook.KindMediaType, "must not be compressed"},

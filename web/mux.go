@@ -14,7 +14,7 @@ var redirectHandler = reflect.TypeOf(http.RedirectHandler("/", http.StatusFound)
 // Mux serves mux with its 404 and 405 answers in the surface's shape, and
 // makes panics of whatever is mounted in it a 500. Where ServeMux would
 // redirect, since a path is not clean or lacks the slash of a subtree, it does
-// not: the subtree gets the path as it is, and what is none is 404.
+// not: the subtree gets the path as it is, and anything else is 404.
 func (s Surface) Mux(mux *http.ServeMux) http.Handler {
 	return s.Handle(func(w http.ResponseWriter, r *http.Request) error {
 		next := http.Handler(mux)

@@ -125,7 +125,7 @@ func last(lines []string) string {
 	return ""
 }
 
-// address reads an address with or without a port; the zero value if it is none.
+// address reads an address with or without a port; the zero value if it is not one.
 func address(s string) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(s); err == nil {
 		return withPort.Addr()

@@ -1,4 +1,4 @@
-// Package acceptance holds what the program promises as a whole.
+// Package acceptance tests what the program promises as a whole.
 //
 // Its tests build the real binary, run it beside real stores and real
 // receivers, kill what can be killed and look at the outside alone: the HTTP

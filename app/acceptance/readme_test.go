@@ -17,7 +17,7 @@ import (
 	"ledgerhook/bench/stage"
 )
 
-// newcomer follows README.md in a folder of his own. Only ports and waits
+// newcomer follows README.md in a folder of their own. Only ports and waits
 // differ: others may use the machine at the same time.
 type newcomer struct {
 	t      *testing.T

@@ -28,7 +28,7 @@ func pages(t *testing.T) (patterns []string) {
 	return patterns
 }
 
-// public reports whether a page is for who has not signed in.
+// public reports whether a page is for readers who have not signed in.
 func public(pattern string) bool {
 	return strings.HasSuffix(pattern, "/login") || strings.Contains(pattern, "/invite/")
 }

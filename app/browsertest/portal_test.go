@@ -108,7 +108,7 @@ func TestASecretIsRotatedInThePortal(t *testing.T) {
 		b.sees("The secret no longer signs", "revoked the secret")
 		takes("delivered", 4)
 		their.now.Store(knows(c.webhookSecret))
-		takes("exhausted", 1) // who has not learnt the new one refuses
+		takes("exhausted", 1) // a receiver that has not learnt the new one refuses
 		b.visit("/portal/activity")
 		b.sees("Made a webhook secret", "Activated a webhook secret", "Revoked a webhook secret")
 	})

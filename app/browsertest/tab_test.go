@@ -220,7 +220,7 @@ func (b *tab) becomes(text string) {
 	}
 }
 
-// reloads opens the page again until it says text, as who has no script does.
+// reloads opens the page again until it says text, as browsers without scripts do.
 func (b *tab) reloads(text string) {
 	b.t.Helper()
 	stage.Asking(b.t, patience, "a page says "+text, func() bool {

@@ -73,7 +73,7 @@ func (b bench) disturbed(ctx context.Context, only string, lasts time.Duration, 
 	for _, of := range all {
 		paces = append(paces, middle(of))
 	}
-	fmt.Printf("\na partner at %d/s for %s beside somebody who takes what he can, the middle of %d runs\n", healthyRate, lasts, runs)
+	fmt.Printf("\na partner at %d/s for %s beside one that takes what it can, the middle of %d runs\n", healthyRate, lasts, runs)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\tpost p50 ms\tpost p99 ms\tagainst alone\tdelivery p50 ms\tdelivery p99 ms\tagainst alone\ttoken p50 ms\ttoken p99 ms\tagainst alone\t")
 	var broken []error

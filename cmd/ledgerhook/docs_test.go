@@ -45,7 +45,7 @@ func TestTheDocumentationListsEveryCommand(t *testing.T) {
 	}
 }
 
-// Whoever follows README.md in his clone commits no secret with it, and builds
+// Whoever follows README.md in their clone commits no secret with it, and builds
 // none into an image.
 func TestWhatTheCommandsOfTheReadmeMakeStaysOutOfCommitsAndImages(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package chart draws figures: bars, timelines and codes as SVG, with the same
-// as a table for who cannot see them. Every text in a drawing is escaped.
+// as a table for readers who cannot see them. Every text in a drawing is escaped.
 package chart
 
 import (

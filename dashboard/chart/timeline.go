@@ -14,7 +14,7 @@ type Mark struct {
 	At     time.Time
 	Tone   string // good, bad, warn, busy or idle
 	Label  string // below the dot
-	Title  string // in words, for who cannot see it
+	Title  string // in words, for readers who cannot see it
 	Future bool   // expected, drawn dashed
 }
 

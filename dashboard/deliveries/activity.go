@@ -19,7 +19,7 @@ type ActivityRow struct {
 	Detail         string
 }
 
-// ActivityRows are entries of the audit log as who asks may see them: an
+// ActivityRows are entries of the audit log as the reader may see them: an
 // operator as they are, a partner without who of the company acted. Card
 // numbers are masked.
 func ActivityRows(q *shell.Request, found []partners.AuditEntry) (rows []ActivityRow) {

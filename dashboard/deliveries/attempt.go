@@ -37,7 +37,7 @@ type AttemptView struct {
 // Header is one header field that was sent or received.
 type Header struct{ Name, Value string }
 
-// answerBody is what an answer's body holds: text, or a dump of what is none.
+// answerBody is what an answer's body holds: text, or a dump of anything else.
 type answerBody struct {
 	Text   string
 	Binary bool

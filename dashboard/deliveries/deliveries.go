@@ -28,7 +28,7 @@ type deliveriesView struct {
 	Newest   string // the first page
 	Export   string
 	Evidence string // of what the search finds
-	Replays  string // where a selection goes; empty: who asks may not
+	Replays  string // where a selection goes; empty: the reader may not
 	ByHand   bool   // the search is more than the default
 	Attempts int    // of the schedule; 0: not known
 }
@@ -166,7 +166,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 	return q.Render(w, r, "deliveries", v)
 }
 
-// QueryProblem is what is wrong with a search, in the language of who asks.
+// QueryProblem is what is wrong with a search, in the reader's language.
 func QueryProblem(q *shell.Request, err error) string {
 	if wrong, ok := errors.AsType[*queryError](err); ok {
 		return q.T(wrong.Text, wrong.Args...)

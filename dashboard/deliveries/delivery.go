@@ -57,7 +57,7 @@ type otherDelivery struct {
 // maxHistory is how many audit entries of a delivery are shown.
 const maxHistory = 50
 
-// deliveryAt is the delivery of the path with its attempts, if who asks may see
+// deliveryAt is the delivery of the path with its attempts, if the reader may see
 // it.
 func (s Pages) deliveryAt(r *http.Request, q *shell.Request) (d reports.FoundDelivery, attempts []webhook.Attempt, err error) {
 	if d, err = s.Reports.SeenDelivery(r.Context(), q.Scope(), r.PathValue("id")); err == nil {
@@ -171,7 +171,7 @@ func (s Pages) diffWithLast(ctx context.Context, q *shell.Request, d reports.Fou
 	return PayloadDiff{}, nil
 }
 
-// erasedBy is who erased the content of an event, as who asks may know it;
+// erasedBy is who erased the content of an event, as the reader may know it;
 // empty: nobody.
 func erasedBy(q *shell.Request, e webhook.Event) string {
 	if e.Erased.Done() && !q.Ops() {

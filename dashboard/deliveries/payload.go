@@ -21,7 +21,7 @@ type payloadView struct {
 	Bytes       int64
 }
 
-// Indent is JSON spread over lines, or what is none as it is.
+// Indent is JSON spread over lines, and anything else as it is.
 func Indent(body []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, body, "", "  "); err != nil {
@@ -140,7 +140,7 @@ func (c *comparison) spellPath() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// Decode reads a JSON document, its numbers as they are written; nil if it is none.
+// Decode reads a JSON document, its numbers as they are written; nil if it is not JSON.
 func Decode(document []byte) (v any) {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()

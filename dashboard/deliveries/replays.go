@@ -15,7 +15,7 @@ import (
 
 // The pages of bulk replays: /ops/replays for operators, /portal/recover for a
 // partner's people, who see and replay their own. Both are the same functions;
-// the scope of who asks goes into every query of the ledger.
+// the reader's scope goes into every query of the ledger.
 
 func (s Pages) replayRoutes() []shell.Route {
 	at := replaysPath(s.Base)

@@ -10,7 +10,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Say is shell.Request.T: a text in the language of who reads it.
+// Say is shell.Request.T: a text in the reader's language.
 type Say func(text string, args ...any) string
 
 // classWords are the error classes in words.

@@ -1,4 +1,4 @@
-// Package locale says texts and figures as those who read them do.
+// Package locale puts texts and figures in the reader's language.
 //
 // A text is written in English where it is shown: {{t "…"}} in a template,
 // Text("…") or T("…") in Go. Every other language is a file of its own, named

@@ -1,5 +1,5 @@
-// Package oidc asks an OpenID Connect provider who somebody is: the
-// authorization code flow with PKCE, state and nonce.
+// Package oidc signs people in at an OpenID Connect provider: the authorization
+// code flow with PKCE, state and nonce.
 package oidc
 
 import (

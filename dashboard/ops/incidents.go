@@ -91,11 +91,11 @@ type incidentsView struct {
 	Open, Over    shell.Fact[[]incidentRow]
 	Tests         shell.Fact[[]messageRow]
 	Rules         []shell.Setting
-	Form          string // one-time token; empty for who may not act
+	Form          string // one-time token; empty for readers who may not act
 	Done, Problem string
 }
 
-// settingsOf are the settings that say what is an incident and who is told.
+// settingsOf are the settings that say what an incident is and whom to tell.
 const settingsOf = "LEDGERHOOK_INCIDENTS_"
 
 func (s pages) incidentsPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {

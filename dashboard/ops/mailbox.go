@@ -16,7 +16,7 @@ type mailboxView struct {
 
 const mailboxPageSize = 50
 
-// mailboxPage shows codes, which sign end-users in: only who may act sees it,
+// mailboxPage shows codes, which sign end-users in: only operators who may act see it,
 // and only if that can be noted. It does not refresh itself, or each time
 // would be noted.
 func (s pages) mailboxPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {

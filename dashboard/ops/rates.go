@@ -22,7 +22,7 @@ func (s pages) rateRoutes() []shell.Route {
 type ratesView struct {
 	Rates         shell.Fact[[]orders.Rate]
 	MaxAge        time.Duration // an older rate gives no price; zero: not known
-	Fields        []shell.Field // of the form; empty for who may not set a rate
+	Fields        []shell.Field // of the form; empty for readers who may not set a rate
 	Form          string        // one-time token
 	Done, Problem string
 	now           time.Time

@@ -22,7 +22,7 @@ type reconcileView struct {
 	Max             int
 	Answers         []reconciledRow
 	Replayable      []string // deliveries that can be sent again
-	Replays         string   // where they go; empty: who asks may not
+	Replays         string   // where they go; empty: the reader may not
 	Owner           string   // whose they all are, who can get evidence; empty: of several or nobody
 }
 

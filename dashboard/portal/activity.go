@@ -27,7 +27,7 @@ type activityRow struct {
 }
 
 // activityPage shows a partner its own entries. Who of the company acted, and
-// what he wrote about it, stays there.
+// what they wrote about it, stays there.
 func (s pages) activityPage(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	after := r.URL.Query().Get("after")
 	if err := deliveries.CheckAfter(after); err != nil {

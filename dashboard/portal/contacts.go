@@ -9,7 +9,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// contactsView is who is told when an endpoint is in trouble, with the form
+// contactsView are the people who are told when an endpoint is in trouble, with the form
 // that adds somebody.
 type contactsView struct {
 	Contacts shell.Fact[[]incidents.Contact]

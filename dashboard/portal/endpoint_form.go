@@ -218,7 +218,7 @@ func (f *endpointForm) headers(q *shell.Request, e webhook.Endpoint) (delivery.H
 	return headers, nil
 }
 
-// refuse puts what is wrong beside its field, in the language of who asks.
+// refuse puts what is wrong beside its field, in the reader's language.
 func (f *endpointForm) refuse(q *shell.Request, wrong []webhook.FieldError) {
 	for _, w := range wrong {
 		said := q.Say(w.Detail)

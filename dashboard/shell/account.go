@@ -56,8 +56,8 @@ func (s *Surface) showAccount(w http.ResponseWriter, r *http.Request, q *Request
 	return q.RenderStatus(w, r, status, "account", v)
 }
 
-// Problem is an error that the page it belongs to can show, in the language of
-// who asks; any other is returned.
+// Problem is an error that the page it belongs to can show, in the reader's
+// language; any other is returned.
 func (q *Request) Problem(err error) (shown string, status int, other error) {
 	var e *webhook.Error
 	if !errors.As(err, &e) {
@@ -79,8 +79,8 @@ func (q *Request) Problem(err error) (shown string, status int, other error) {
 	return strings.Join(said, " "), status, nil
 }
 
-// proves checks the password of who asks once more, before he changes what he
-// signs in with. Failures count as those of a sign-in.
+// proves checks the password of the signed-in person once more, before they
+// change what they sign in with. Failures count as those of a sign-in.
 func (s *Surface) proves(r *http.Request, q *Request, password string) error {
 	tries := s.triesOf(q.User.Username, r)
 	wait, err := s.try(r.Context(), tries, q.Now)

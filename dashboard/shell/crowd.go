@@ -61,7 +61,7 @@ func (s *Surface) admit(r *http.Request, q *Request, rt Route) error {
 	return q.surplus(wait)
 }
 
-// spare takes one of the pages that who asks may still get.
+// spare takes one of the pages that the reader may still get.
 func (s *Surface) spare(ctx context.Context, q *Request) (wait time.Duration, ok bool) {
 	key, rate := "strangers", strangerRate
 	if s.knows(q) {

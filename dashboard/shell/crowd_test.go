@@ -57,7 +57,7 @@ func TestStrangersBeyondTheirRateAreRefusedInShortAndWithoutTheLedger(t *testing
 	}
 	s.fill(t, "portal strangers")
 	if resp, _ := ask(t, viewer, "GET", s.portal.URL+"/portal/account", nil); resp.StatusCode != http.StatusOK {
-		t.Errorf("who has signed in: %s", resp.Status)
+		t.Errorf("somebody who has signed in: %s", resp.Status)
 	}
 	if resp, _ := ask(t, stranger, "GET", s.portal.URL+"/portal/static/"+s.assets.hashed["app.css"], nil); resp.StatusCode != http.StatusOK {
 		t.Errorf("a file: %s", resp.Status)
@@ -73,7 +73,7 @@ func TestStrangersBeyondTheirRateAreRefusedInShortAndWithoutTheLedger(t *testing
 		"a sign-in":                {stranger, "POST", "/portal/login", http.StatusTooManyRequests},
 		"an invitation":            {stranger, "GET", "/portal/invite/guess", http.StatusTooManyRequests},
 		"a page":                   {stranger, "GET", "/portal/people", http.StatusTooManyRequests},
-		"a session that is none":   {made, "GET", "/portal/account", http.StatusTooManyRequests},
+		"an unknown session":       {made, "GET", "/portal/account", http.StatusTooManyRequests},
 		"a stream of no session":   {made, "GET", "/portal/live", http.StatusTooManyRequests},
 		"a page that there is not": {made, "GET", "/portal/no/such/page", http.StatusNotFound},
 		"a file that there is not": {made, "GET", "/portal/static/none.css", http.StatusTooManyRequests},

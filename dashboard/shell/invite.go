@@ -57,7 +57,8 @@ func showInvite(i partners.Invite) inviteView {
 	return inviteView{Reset: i.PersonID != "", UsernameOpen: i.Username == "", Username: i.Username, Name: i.Name, Role: i.Role, Partner: i.PartnerCode}
 }
 
-// acceptInvite makes the person, or gives him his new password, and signs him in.
+// acceptInvite makes the person, or gives them their new password, and signs
+// them in.
 func (s *Surface) acceptInvite(w http.ResponseWriter, r *http.Request, q *Request) error {
 	i, ok, err := s.openInvite(r, q)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestAPersonListensOnFivePagesAndAllOnTwoHundred(t *testing.T) {
 		t.Errorf("more than %d of one person", maxPersonStreams)
 	}
 	if _, _, ok := h.enter("1", "session", going); !ok {
-		t.Error("who has left room does not get it back")
+		t.Error("a reader who left does not give room back")
 	}
 }
 

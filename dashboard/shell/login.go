@@ -21,7 +21,7 @@ import (
 // ticketLife is how long the code may come after the password.
 const ticketLife = 5 * time.Minute
 
-// Why somebody is not who he says, or may not try, as
+// Why somebody is not let in, or may not try, as
 // ledgerhook_auth_failures_total counts it.
 const (
 	failedPassword = "password"
@@ -40,7 +40,7 @@ type loginView struct {
 	Problem  string
 }
 
-// peopleRoutes are the pages about who signs in, of either surface.
+// peopleRoutes are the pages about the people who sign in, of either surface.
 func (s *Surface) peopleRoutes() []Route {
 	return append(s.providerRoutes(), []Route{
 		Anyone("GET "+s.Base+"/login", s.loginPage),
@@ -277,7 +277,7 @@ func (s *Surface) logOut(w http.ResponseWriter, r *http.Request, q *Request) err
 	return nil
 }
 
-// endOwn ends the session of who asks. One that has just ended is no error.
+// endOwn ends the reader's session. One that has just ended is no error.
 func (s *Surface) endOwn(ctx context.Context, q *Request) error {
 	err := s.Accounts.EndSession(ctx, q.User.ID, q.Session.ID, q.Audit("logout"))
 	if webhook.KindOf(err) == webhook.KindNotFound {

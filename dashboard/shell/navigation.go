@@ -14,8 +14,8 @@ type NavItem struct {
 	Current           bool
 }
 
-// navigation is the menu: what exists and who asks may see, the page that he
-// is on marked.
+// navigation is the menu: what exists and the reader may see, with the current
+// page marked.
 func (q *Request) navigation(path string) (groups []NavGroup) {
 	if !q.SignedIn() {
 		return nil

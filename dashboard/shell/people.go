@@ -13,7 +13,7 @@ import (
 // MaxPeople is how many people one page lists.
 const MaxPeople = 100
 
-// peopleView is the page about who may sign in: at /ops/admin the operators
+// peopleView is the page about the people who may sign in: at /ops/admin the operators
 // and everybody else, at /portal/people those of the partner.
 type peopleView struct {
 	Operators []partners.Person // at /ops/admin
@@ -114,7 +114,7 @@ func (s *Surface) refusePeople(w http.ResponseWriter, r *http.Request, q *Reques
 }
 
 // personAt is the person of a path: anybody at /ops, at /portal one of the
-// partner of who asks. Any other id is NotFound.
+// partner of the signed-in person. Any other id is NotFound.
 func (s *Surface) personAt(r *http.Request, q *Request) (partners.Person, error) {
 	if s.Name == Ops {
 		return s.Accounts.Person(r.Context(), r.PathValue("id"))
@@ -140,7 +140,7 @@ func (s *Surface) changeRole(w http.ResponseWriter, r *http.Request, q *Request)
 	return s.afterPeople(w, r, q, err, "role")
 }
 
-// switchPerson disables people or enables them. Nobody disables himself: that
+// switchPerson disables people or enables them. Nobody disables themselves: that
 // is too easily done by mistake.
 func (s *Surface) switchPerson(off bool) Page {
 	action, done := "person.enable", "enabled"

@@ -28,7 +28,7 @@ var problems = map[string]string{
 	"this form was sent a moment ago and is being worked on: look at what came of it before you send it again": locale.Text("This form was sent a moment ago and is being processed. Check its result before you send it again."),
 }
 
-// Say is what was refused in the language of who asks. What has no sentence of
+// Say is what was refused, in the reader's language. What has no sentence of
 // its own is said in English, as the APIs say it.
 func (q *Request) Say(refusal string) string {
 	if sentence, ok := problems[refusal]; ok {

@@ -8,7 +8,7 @@ import (
 	"ledgerhook/web"
 )
 
-// frame is what every template is executed with: who asks, and the page's own
+// frame is what every template is executed with: the request, and the page's own
 // view in View.
 type frame struct {
 	*Request

@@ -14,7 +14,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Request is who asks for a page and how it is to look. Pages get it ready;
+// Request is one request for a page: by whom, and how the page is to look. Pages get it ready;
 // only the error page can meet one that nobody was identified for.
 type Request struct {
 	locale.Speller
@@ -121,7 +121,7 @@ type identity struct {
 }
 
 // identify finds out whose session the request belongs to. While the ledger
-// is away, who was there a moment ago may go on reading.
+// is away, whoever was there a moment ago may go on reading.
 func (s *Surface) identify(ctx context.Context, r *http.Request, q *Request, may right) error {
 	q.asked = true
 	if q.sessionKey == "" || strings.HasPrefix(r.URL.Path, s.Base+"/static/") {
@@ -151,10 +151,10 @@ func (s *Surface) identify(ctx context.Context, r *http.Request, q *Request, may
 }
 
 // staleSession is how long somebody may go on reading while the ledger cannot
-// say whether his session was ended.
+// say whether their session was ended.
 const staleSession = 5 * time.Minute
 
-// SignedIn reports whether it is known who asks.
+// SignedIn reports whether somebody has signed in.
 func (q *Request) SignedIn() bool { return q.User.ID != "" }
 
 // Locales are what the language form offers.
@@ -169,13 +169,13 @@ func (q *Request) Ops() bool { return q.Surface.Name == Ops }
 // Base is the path that the surface's pages begin with.
 func (q *Request) Base() string { return q.Surface.Base }
 
-// CanAct reports whether who asks may change something.
+// CanAct reports whether the reader may change something.
 func (q *Request) CanAct() bool { return q.SignedIn() && q.User.CanAct() && !q.stale }
 
-// CanAdminister reports whether who asks may say who may do what.
+// CanAdminister reports whether the reader may say who may do what.
 func (q *Request) CanAdminister() bool { return q.SignedIn() && q.User.CanAdminister() && !q.stale }
 
-// RoleWord is the role of who asks, in English.
+// RoleWord is the reader's role, in English.
 func (q *Request) RoleWord() string { return roleWords[q.User.Role] }
 
 var roleWords = map[partners.Role]string{
@@ -215,7 +215,7 @@ func (q *Request) forbidden(what right) error {
 	return &webhook.Error{Kind: webhook.KindForbidden, Message: q.T(need)}
 }
 
-// Audit is the start of an entry of the audit log about what who asks does.
+// Audit is the start of an entry of the audit log about what the reader does.
 func (q *Request) Audit(action string) partners.AuditEntry {
 	return partners.AuditEntry{At: q.Now, Actor: q.User.Actor(), Action: action, PartnerCode: q.User.PartnerCode}
 }
@@ -287,7 +287,7 @@ func (q *Request) note(ctx context.Context) {
 
 func userAttr(p partners.Person) slog.Attr { return slog.String("user", p.Actor()) }
 
-// Scope is what who asks may see.
+// Scope is what the reader may see.
 func (q *Request) Scope() partners.Scope {
 	if q.Surface.Name == Ops {
 		return partners.Everything()

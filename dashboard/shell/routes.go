@@ -17,7 +17,7 @@ type Route struct {
 	page    Page
 }
 
-// right is what a page asks of who wants it.
+// right is what a page asks of its reader.
 type right int
 
 const (
@@ -34,15 +34,15 @@ func Anyone(pattern string, p Page) Route { return Route{pattern: pattern, may: 
 // Read is a page for everybody who has signed in.
 func Read(pattern string, p Page) Route { return Route{pattern: pattern, may: mayRead, page: p} }
 
-// Act is a page for who may change something.
+// Act is a page for readers who may change something.
 func Act(pattern string, p Page) Route { return Route{pattern: pattern, may: mayAct, page: p} }
 
-// Administer is a page for who may say who may do what.
+// Administer is a page for readers who may say who may do what.
 func Administer(pattern string, p Page) Route {
 	return Route{pattern: pattern, may: mayAdminister, page: p}
 }
 
-// Audit is a page for who may see what others did.
+// Audit is a page for readers who may see what others did.
 func Audit(pattern string, p Page) Route { return Route{pattern: pattern, may: mayAudit, page: p} }
 
 // Form is p once the form that was sent has been read; Invalid if it cannot be.

@@ -83,7 +83,7 @@ func sayingsOf(list ...string) (all []saying) {
 	return all
 }
 
-// translated is what was said in the language of who asks; known is false if
+// translated is what was said in the reader's language; known is false if
 // it is none of the sayings.
 func (q *Request) translated(all []saying, said string) (text string, known bool) {
 	for _, s := range all {
@@ -104,7 +104,7 @@ func (q *Request) translated(all []saying, said string) (text string, known bool
 	return said, false
 }
 
-// Told is a sentence in the language of who asks, or one that the ledger keeps
+// Told is a sentence in the reader's language, or one that the ledger keeps
 // in English as it is.
 type Told struct {
 	Text    string
@@ -121,7 +121,7 @@ var storedTexts = sayingsOf(
 	locale.Text("%s of the newest %s deliveries fail"),
 )
 
-// Stored is a sentence of the ledger in the language of who asks, as far as it
+// Stored is a sentence of the ledger in the reader's language, as far as it
 // is a known one.
 func (q *Request) Stored(sentence string) Told {
 	text, known := q.translated(storedTexts, sentence)

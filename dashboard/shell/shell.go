@@ -1,4 +1,4 @@
-// Package shell is what every page stands in.
+// Package shell is the frame of every page: requests, layout, live updates.
 //
 // request.go says who asks, and routes.go what a page may ask of them; render.go
 // puts a page's template into the layout, with the parts of parts.go; memory.go

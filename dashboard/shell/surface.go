@@ -82,7 +82,7 @@ func secureHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// serve answers r with the route's page, to who may see it and in time.
+// serve answers r with the route's page, if the reader may see it, and in time.
 func (s *Surface) serve(w http.ResponseWriter, r *http.Request, rt Route) error {
 	q := requestOf(r.Context())
 	if err := s.admit(r, q, rt); err != nil {

@@ -38,7 +38,7 @@ func (p *paced) forwards(keys []string) bool {
 // any does: the clock that it was put there by may have been ahead.
 //
 // To look for a pending task in the list takes as long as the list is. Its end
-// has waited longest: who has not waited as long is not looked for yet, since
+// has waited longest: one that has not waited as long is not looked for yet, since
 // nobody would fetch it before that one anyway.
 var lostScript = redis.NewScript(`
 local pending, active, lease, scheduled, retry, archived = unpack(KEYS)

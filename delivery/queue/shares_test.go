@@ -20,7 +20,7 @@ func of(partner string) delivery.Ticket {
 	return t
 }
 
-// busyPartners counts who has how many slots, now and at most.
+// busyPartners counts which partner has how many slots, now and at most.
 type busyPartners struct {
 	*blocked
 	mu       sync.Mutex

@@ -61,7 +61,7 @@ func (r *release) make(ctx context.Context, platforms []string) error {
 	for _, p := range platforms {
 		goos, goarch, ok := strings.Cut(p, "/")
 		if !ok {
-			return fmt.Errorf("-platforms: %q is none: linux/amd64 would be one", p)
+			return fmt.Errorf("-platforms: %q is no platform: linux/amd64 is one", p)
 		}
 		if err := r.build(ctx, goos, goarch); err != nil {
 			return fmt.Errorf("%s: %w", p, err)

@@ -1,6 +1,7 @@
-// Package accounts keeps who deals with the gateway: partners with their keys,
-// settings and webhook secrets, the people who may sign in, with their sessions
-// and invitations, and partners' users with their tokens and codes.
+// Package accounts keeps the accounts of everybody who deals with the gateway:
+// partners with their keys, settings and webhook secrets, the people who may sign
+// in, with their sessions and invitations, and partners' users with their tokens
+// and codes.
 package accounts
 
 import "ledgerhook/ledger/database"

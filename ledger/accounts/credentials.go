@@ -12,7 +12,7 @@ import (
 const credentialColumns = personColumns + `, p.password, p.totp, p.totp_step, COALESCE(a.disabled, $1)
 	FROM people p LEFT JOIN partners a ON a.code = p.partner_code`
 
-// CredentialsByName finds who signs in with a username, among the operators or
+// CredentialsByName finds the person who signs in with a username, among the operators or
 // among the partners' people. For nobody it answers with empty credentials,
 // which no password fits.
 func (a *Accounts) CredentialsByName(ctx context.Context, username string, operators bool) (partners.Credentials, error) {
@@ -30,8 +30,8 @@ func (a *Accounts) credentials(ctx context.Context, where string, args ...any) (
 	return c, database.OrNone(err, nil)
 }
 
-// SetPassword gives a person a new password, signs him out everywhere but in
-// the session with the hash keep, and writes by. Links with which he could
+// SetPassword gives a person a new password, signs them out everywhere but
+// in the session with the hash keep, and writes by. Links with which they could
 // choose another one stop working.
 func (a *Accounts) SetPassword(ctx context.Context, p partners.Person, passwordHash string, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
@@ -44,7 +44,7 @@ func (a *Accounts) SetPassword(ctx context.Context, p partners.Person, passwordH
 }
 
 // shutOut ends what a person's password let in, but for the session with the
-// hash keep: sessions, and links with which he could choose another one.
+// hash keep: sessions, and links with which they could choose another one.
 func shutOut(ctx context.Context, tx database.Querier, personID string, keep []byte) error {
 	if err := voidLinks(ctx, tx, personID); err != nil {
 		return err
@@ -53,8 +53,8 @@ func shutOut(ctx context.Context, tx database.Querier, personID string, keep []b
 }
 
 // SetTOTP gives a person a sealed TOTP secret of which step was accepted, and
-// recovery codes by their hashes; an empty secret takes all away. It signs him
-// out everywhere but in the session with the hash keep, and writes by.
+// recovery codes by their hashes; an empty secret takes all away. It signs
+// them out everywhere but in the session with the hash keep, and writes by.
 func (a *Accounts) SetTOTP(ctx context.Context, p partners.Person, sealed []byte, step int64, recovery [][]byte, keep []byte, by partners.AuditEntry) error {
 	by.Target, by.PartnerCode = p.ID, p.PartnerCode
 	return audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
@@ -106,7 +106,7 @@ func (a *Accounts) happened(ctx context.Context, query string, args ...any) (boo
 	return n > 0, err
 }
 
-// updateOne updates a person, who is NotFound if he is not there.
+// updateOne updates a person, or is NotFound without such a person.
 func updateOne(ctx context.Context, tx database.Querier, personID, query string, args ...any) error {
 	return database.RunOne(ctx, tx, webhook.NotFound("person", personID), "update a person", query, args...)
 }

@@ -53,7 +53,7 @@ func (a *Accounts) Invites(ctx context.Context, partnerCode string, anybody bool
 }
 
 // Invite finds the invitation of a link, used and expired ones too. A token
-// that is none is NotFound.
+// that is unknown is NotFound.
 func (a *Accounts) Invite(ctx context.Context, hash []byte) (partners.Invite, error) {
 	a = a.atDoor()
 	return a.invite(ctx, a.db.Read, hash)
@@ -75,10 +75,10 @@ func (a *Accounts) WithdrawInvite(ctx context.Context, partnerCode, id string, b
 }
 
 // AcceptInvite uses the invitation of a link up: p becomes a person, or the
-// person it was made for gets the password of passwordHash, loses his TOTP and
-// is signed out everywhere. A link that was used or has expired is a Conflict,
-// as are a username that is taken and a person who is disabled, after which
-// the link still works.
+// person it was made for gets the password of passwordHash, loses their TOTP
+// and is signed out everywhere. A link that was used or has expired is a Conflict,
+// as are a username that is taken and a disabled person, after which the link
+// still works.
 func (a *Accounts) AcceptInvite(ctx context.Context, hash []byte, p partners.Person, passwordHash string, now time.Time, by partners.AuditEntry) (partners.Person, error) {
 	invited := by.Detail
 	err := a.db.AtDoor().InTx(ctx, func(tx database.Querier) error {

@@ -37,9 +37,9 @@ func (a *Accounts) StartSession(ctx context.Context, hash []byte, s partners.Ses
 	})
 }
 
-// Session finds who holds the token of hash at now, and notes that he is
-// there. It is not found when it has ended, or its person or his partner is
-// disabled.
+// Session finds the session whose token has the hash, with its person, and notes
+// that they are there. It is not found when it has ended at now, or when its
+// person or their partner is disabled.
 func (a *Accounts) Session(ctx context.Context, hash []byte, now time.Time) (s partners.Session, p partners.Person, found bool, err error) {
 	err = a.db.Read.QueryRowContext(ctx, "SELECT "+sessionColumns+", "+personColumns+` FROM sessions s JOIN people p ON p.id = s.person_id
 		LEFT JOIN partners a ON a.code = p.partner_code WHERE s.hash = $1 AND p.disabled = $2 AND COALESCE(a.disabled, $2) = $2`, hash, false).

@@ -19,7 +19,7 @@ func personFields(p *partners.Person) []any {
 	return []any{&p.ID, &p.Username, &p.Name, &p.Email, &p.PartnerCode, &p.Role, &p.Disabled, &p.TOTP, &p.Provided, database.Time(&p.CreatedAt), database.Time(&p.LastLoginAt)}
 }
 
-// CreateFirstOperator stores p with the hash of his password unless there is
+// CreateFirstOperator stores p with the hash of their password unless there is
 // an operator already, and reports whether it did.
 func (a *Accounts) CreateFirstOperator(ctx context.Context, p partners.Person, passwordHash string) (created bool, err error) {
 	err = a.db.InTx(ctx, func(tx database.Querier) error {
@@ -102,9 +102,9 @@ func (a *Accounts) People(ctx context.Context, f partners.PeopleFilter) (found [
 
 // AlterPerson changes name, e-mail, role and whether somebody of a partner (of
 // the company, if the code is empty) is disabled, and writes by, whose target
-// is filled in. Who is disabled is signed out, and links for a new password of
-// his and invitations that he made stop working. The last admin that can sign in cannot be taken away: that
-// is a Conflict.
+// is filled in. Disabling a person ends their sessions, their links for a new
+// password and the invitations they made. The last admin who can sign in cannot
+// be taken away: that is a Conflict.
 func (a *Accounts) AlterPerson(ctx context.Context, partnerCode, id string, by partners.AuditEntry, change func(*partners.Person) error) (p partners.Person, err error) {
 	by.Target, by.PartnerCode = id, partnerCode
 	err = audit.Do(ctx, a.db, []partners.AuditEntry{by}, func(tx database.Querier) error {
@@ -134,7 +134,7 @@ func (a *Accounts) AlterPerson(ctx context.Context, partnerCode, id string, by p
 		if err != nil || !p.Disabled {
 			return err
 		}
-		err = database.Run(ctx, tx, "delete invitations of who is disabled", "DELETE FROM invites WHERE invited_by = $1 AND used_at = 0", p.Actor())
+		err = database.Run(ctx, tx, "delete invitations of a disabled person", "DELETE FROM invites WHERE invited_by = $1 AND used_at = 0", p.Actor())
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func TestInvitationsEndWithWhoMadeThem(t *testing.T) {
 			same(t, "open invitations", []any{len(open), err}, []any{3 - n, error(nil)})
 			for _, i := range open {
 				if i.InvitedBy == p.Actor() {
-					t.Errorf("the invitation of %s, who is disabled, is open", p.Actor())
+					t.Errorf("the invitation of %s, a disabled person, is open", p.Actor())
 				}
 			}
 		}

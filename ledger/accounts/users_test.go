@@ -223,7 +223,7 @@ func TestALinkForANewPasswordEndsWithThePasswordItWasMadeFor(t *testing.T) {
 	})
 }
 
-// A link that is used while its person is disabled, or changes his password,
+// A link that is used while its person is disabled, or changes their password,
 // either came first or does nothing. Nobody waits in a circle.
 func TestALinkAndTheChangeThatEndsItAgree(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {

@@ -250,7 +250,7 @@ func withoutNumbers(query string, args []any) (string, []any) {
 // ErrInUse marks a data directory that another process holds.
 var ErrInUse = errors.New("the data directory is in use")
 
-// lockDir takes the data directory for this process and writes down who holds it.
+// lockDir takes the data directory for this process and writes down which process holds it.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -388,7 +388,7 @@ func TestADatabaseThatCannotBeReachedIsUnavailable(t *testing.T) {
 	}
 	_, err = ledgertest.Open(t.Context(), database.Options{DatabaseURL: "postgres://nobody:hidden@host:port/none"}, ledger.Options{})
 	if err == nil || strings.Contains(err.Error(), "hidden") {
-		t.Errorf("an address that is none: %v", err)
+		t.Errorf("no address: %v", err)
 	}
 }
 

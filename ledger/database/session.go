@@ -44,7 +44,7 @@ const CommitTimeout = 10 * time.Second
 const (
 	idleLimit      = "5s"
 	statementLimit = "10s" // CommitTimeout
-	lockLimit      = "8s"  // more than idleLimit: who waits for a frozen process gets the lock
+	lockLimit      = "8s"  // more than idleLimit: whatever waits for a frozen process gets the lock
 
 	begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
 )

@@ -12,7 +12,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// Contacts lists who is told of an endpoint's incidents, by address, as far as
+// Contacts lists the people who are told of an endpoint's incidents, by address, as far as
 // the scope holds it.
 func (s *Store) Contacts(ctx context.Context, scope partners.Scope, endpointID string) ([]incidents.Contact, error) {
 	return contacts(ctx, s.db.Read.ByPrimary(), scope, endpointID)
@@ -26,9 +26,9 @@ func contacts(ctx context.Context, q database.Querier, scope partners.Scope, end
 }
 
 // AddContact has an address told of an endpoint's incidents, in one of
-// incidents.Languages; one that is told already gets the language. An address
-// that is none is Invalid, one beyond incidents.MaxContacts a Conflict, and an
-// endpoint that the scope does not hold NotFound.
+// incidents.Languages; one that is told already gets the language. A malformed
+// address is Invalid, one beyond incidents.MaxContacts a Conflict, and an endpoint
+// that the scope does not hold NotFound.
 func (s *Store) AddContact(ctx context.Context, scope partners.Scope, endpointID, email, lang string, by partners.AuditEntry) error {
 	email, err := partners.ReadEmail(email)
 	if err != nil {

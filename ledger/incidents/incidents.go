@@ -22,7 +22,7 @@ type Store struct {
 	to Audience
 }
 
-// Audience says who is told of an incident, and what is said to lead there.
+// Audience says whom to tell of an incident, and which links lead there.
 type Audience struct {
 	Mail      bool     // there is a mail server
 	Operators []string // addresses; none: every operator who may act and has one
@@ -32,7 +32,7 @@ type Audience struct {
 	OpsURL, PortalURL string
 }
 
-// New is the store of what db holds; to is who is told.
+// New is the store of what db holds; to says whom to tell.
 func New(db *database.DB, to Audience) *Store { return &Store{db, to} }
 
 const columns = `id, kind, subject, partner_code, url, state, version, rule, n, detail, due_at, seen_at, looked_at, opened_at, cleared_at,

@@ -336,7 +336,7 @@ func TestAnIncidentIsAcknowledgedAndSnoozedWithAnEntryInTheAuditLog(t *testing.T
 			t.Errorf("acknowledged twice: %v", err)
 		}
 		if err := s.Acknowledge(t.Context(), webhook.NewID(incidents.Prefix), by("incident.acknowledge", s.now)); webhook.KindOf(err) != webhook.KindNotFound {
-			t.Errorf("one that is none: %v", err)
+			t.Errorf("no address: %v", err)
 		}
 		got, err := s.Incident(t.Context(), id)
 		if err != nil || !got.Acknowledged() || got.AckedBy != "ann" || !got.Snoozed(s.now) {

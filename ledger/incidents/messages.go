@@ -33,7 +33,7 @@ func (s *Store) tell(ctx context.Context, tx database.Querier, c incidents.Chang
 			return err
 		}
 	}
-	if s.to.Webhook != "" && s.to.Webhook != c.PartnerCode { // not to who cannot be told: each would be the next incident
+	if s.to.Webhook != "" && s.to.Webhook != c.PartnerCode { // not to an account that cannot be told: each would be the next incident
 		letter.Body = incidents.Notify(c.Incident, c.Act, letter, link, now)
 		if err := post(ctx, tx, "", incidents.Message{IncidentID: c.ID, About: c.Act, Channel: incidents.Webhook, Address: s.to.Webhook, Letter: letter}, now); err != nil {
 			return err

@@ -125,7 +125,7 @@ func (m *template) get(t testing.TB, make func() schema) schema {
 		pool.Lock()
 		pool.all = append(pool.all, s)
 		pool.Unlock()
-		if err := errors.Join(s.sessions.close(), s.run(s.endSessions())); err != nil { // who is connected keeps it from being copied
+		if err := errors.Join(s.sessions.close(), s.run(s.endSessions())); err != nil { // a connection keeps it from being copied
 			t.Fatal(err)
 		}
 		m.made = &s

@@ -1,5 +1,5 @@
 // Package reports reads the ledger for pages and lists: what was sent, what
-// became of it, who fails and for how long. It changes nothing.
+// became of it, which receivers fail and for how long. It changes nothing.
 package reports
 
 import "ledgerhook/ledger/database"

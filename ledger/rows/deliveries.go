@@ -1,5 +1,5 @@
-// Package rows says how the ledger's tables are read into the types of webhook,
-// delivery and orders, alike for whoever writes them and for reports.
+// Package rows reads rows of the ledger's tables into the types of webhook,
+// delivery and orders, alike for whatever writes them and for reports.
 package rows
 
 import (

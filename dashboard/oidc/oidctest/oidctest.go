@@ -1,5 +1,5 @@
 // Package oidctest runs a certified OpenID Connect provider, as a process of
-// its own, for tests of who signs in there.
+// its own, for tests of signing in there.
 //
 // Its program is a module of its own, so that what it needs is no part of the
 // gateway.
