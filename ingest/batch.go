@@ -107,8 +107,9 @@ func (a *Internal) refusedItem(r *http.Request, request eventRequest, began time
 }
 
 // splitBatch cuts {"events":[…]} into its items and looks inside them only for
-// quotes and brackets, so that what is wrong with one stays its own matter. It
-// needs no memory for however deep an item is nested.
+// quotes and brackets, so that what is wrong with one stays its own matter: a
+// reader of JSON would go no further. It needs no memory for however deep an item
+// is nested.
 func splitBatch(body []byte) ([]json.RawMessage, error) {
 	s := splitter{rest: body}
 	if !s.skip('{') || !s.skipName("events") || !s.skip(':') || !s.skip('[') {

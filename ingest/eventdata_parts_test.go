@@ -14,6 +14,7 @@ func TestPartsOfAnObjectOrArrayAreWhatEncodingJSONFinds(t *testing.T) {
 	texts := []string{
 		`{}`, `[]`, ` { } `, "{\r\n\t\"a\" : [ ] }", `{"a":1,"b":-0.5e3 ,"c": null}`, `{"a\"}":"\\","b\\":["]",{"c":"}"}],"\u0041":"\"\\\""}`,
 		`[1 , "2",{"3":[4]},[[5],{}] ,true]`, `{"":{"":{"":""}}}`, `["a,b:c]d}"]`,
+		`{"a":1,"a":[2],"a":"3"}`, `{"\ud800":"\udc00","b\ud83d":"\ud83d\ude00\ud83d"}`,
 	}
 	for _, about := range webhook.Catalog {
 		texts = append(texts, string(about.Example))
