@@ -8,7 +8,8 @@
 // ledger holds back to the queue. Tickets may be lost or doubled at will, since
 // a claim is fenced by the delivery's generation.
 //
-// What an event passes from its POST to the stored record, if a slot is free:
+// Ten functions lead an event from its POST to the stored record, if a slot is
+// free:
 //
 //	ingest.Internal.postEvent  reads the request and answers it
 //	ingest.Internal.newEvent   checks it and makes the event
