@@ -176,10 +176,10 @@ func (d *diagnosis) egress(ctx context.Context, l *reports.Reports) {
 		d.add("egress", err, "")
 		return
 	}
-	judge := guard.New(d.cfg.AllowCIDRs)
+	rules := guard.New(d.cfg.AllowCIDRs)
 	var wrong []string
 	for _, u := range urls {
-		if _, err := judge.CheckURL(ctx, u, net.DefaultResolver); err != nil {
+		if _, err := rules.CheckURL(ctx, u, net.DefaultResolver); err != nil {
 			wrong = append(wrong, u+": "+strings.TrimPrefix(err.Error(), "/url "))
 		}
 	}

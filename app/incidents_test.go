@@ -210,7 +210,7 @@ func TestAThousandFailingDeliveriesAreOneIncidentFromOpenToClosed(t *testing.T) 
 		t.Errorf("%+v %v", closed, err)
 	}
 	if len(closed) == 1 {
-		if o := closed[0].Outcome; o.Late+o.Lost+o.Waiting == 0 || o.Late+o.Lost+o.Waiting > deliveries {
+		if o := closed[0].Outcome; o.Late+o.NotDelivered+o.Waiting == 0 || o.Late+o.NotDelivered+o.Waiting > deliveries {
 			t.Errorf("what became of the deliveries: %+v", o)
 		}
 		t.Logf("delivered late, not, still waiting: %+v", closed[0].Outcome)

@@ -1,6 +1,6 @@
 // Package incidents decides which faults people are told of, and in which words.
 //
-// Judge is the whole decision: a pure function of facts, settings, the incidents
+// Decide is the whole decision: a pure function of facts, settings, the incidents
 // that there are, and the time. Watch has it decide again and again.
 package incidents
 
@@ -104,9 +104,9 @@ type Finding struct {
 // Outcome is what became of the deliveries made while an incident lasted, up
 // to MaxOutcome of them.
 type Outcome struct {
-	Late    int64 // delivered, more than LateAfter after their event
-	Lost    int64 // given up or cancelled
-	Waiting int64 // still on their way
+	Late         int64 // delivered, more than LateAfter after their event
+	NotDelivered int64 // given up or cancelled
+	Waiting      int64 // still on their way
 }
 
 // The bounds of an Outcome.
@@ -151,7 +151,7 @@ const (
 // Told reports whether people get a message of it.
 func (a Act) Told() bool { return a == ActOpen || a == ActRemind || a == ActClose }
 
-// Change is what Judge wants done: Incident is as it is to be.
+// Change is what Decide wants done: Incident is as it is to be.
 type Change struct {
 	Incident
 	Act Act

@@ -15,14 +15,14 @@ const blindAfter = 4 * LookEvery
 // reminders are the ages at which people are reminded of an open incident.
 var reminders = []time.Duration{24 * time.Hour, 72 * time.Hour, 96 * time.Hour}
 
-// Judge decides what changes at now. known are the incidents that are not
+// Decide decides what changes at now. known are the incidents that are not
 // closed.
 //
 // A fault becomes an incident when it has lasted for as long as its rule asks;
 // it is closed when it has been over for r.Settle. While the gateway itself
 // keeps receivers from being reached, and until that is closed, no receiver is
 // judged: the time that its fault must last begins anew.
-func Judge(r Rules, f Facts, known []Incident, now time.Time) []Change {
+func Decide(r Rules, f Facts, known []Incident, now time.Time) []Change {
 	found := r.find(f, now)
 	hampered := slices.ContainsFunc(known, func(i Incident) bool { return i.Kind.hampers() })
 	for k := range found {

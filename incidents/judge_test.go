@@ -37,7 +37,7 @@ func (s *story) pass(d time.Duration) {
 }
 
 func (s *story) look() {
-	for _, c := range Judge(s.rules, s.facts, s.known, s.now) {
+	for _, c := range Decide(s.rules, s.facts, s.known, s.now) {
 		s.known = slices.DeleteFunc(s.known, func(i Incident) bool { return i.ID == c.ID })
 		if c.State != Closed && c.Act != ActForget {
 			s.known = append(s.known, c.Incident)

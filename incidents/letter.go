@@ -106,8 +106,8 @@ func (w language) found(i Incident) string {
 }
 
 func (w language) outcome(o Outcome) string {
-	said := fmt.Sprintf(w.ended, o.Late, o.Lost, o.Waiting)
-	if o.Late+o.Lost+o.Waiting >= MaxOutcome {
+	said := fmt.Sprintf(w.ended, o.Late, o.NotDelivered, o.Waiting)
+	if o.Late+o.NotDelivered+o.Waiting >= MaxOutcome {
 		said += " " + w.atLeast
 	}
 	return said

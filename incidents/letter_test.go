@@ -28,7 +28,7 @@ func TestEveryLetterIsWhole(t *testing.T) {
 					i.Subject, i.PartnerCode, i.URL = "ep_1", "acme", "https://acme.example?key=secret"
 				}
 				if act == ActClose {
-					i.ClearedAt, i.ClosedAt, i.Outcome = began.Add(2*time.Hour), began.Add(3*time.Hour), Outcome{Late: 48, Lost: 2, Waiting: 1}
+					i.ClearedAt, i.ClosedAt, i.Outcome = began.Add(2*time.Hour), began.Add(3*time.Hour), Outcome{Late: 48, NotDelivered: 2, Waiting: 1}
 				}
 				for _, reader := range readers {
 					letter := Write(i, act, reader)
@@ -53,7 +53,7 @@ func TestEveryLetterIsWhole(t *testing.T) {
 
 func TestAClosingLetterSaysWhatWasLateAndWhatWasNot(t *testing.T) {
 	i := Incident{Kind: Failing, URL: "https://acme.example/hooks", Finding: Finding{Rule: BreakerOpen, Time: began}, SeenAt: began.Add(time.Minute),
-		ClearedAt: began.Add(26*time.Hour + 5*time.Minute), Outcome: Outcome{Late: 48, Lost: 2}}
+		ClearedAt: began.Add(26*time.Hour + 5*time.Minute), Outcome: Outcome{Late: 48, NotDelivered: 2}}
 	got := Write(i, ActClose, Reader{Lang: "en"})
 	if want := "It lasted 1 d 2 h, from 2026-03-01 12:00 UTC to 2026-03-02 14:05 UTC."; !strings.Contains(got.Body, want) {
 		t.Errorf("%s\nlacks %q", got.Body, want)

@@ -27,7 +27,7 @@ func Notify(i Incident, act Act, l Letter, link string, now time.Time) string {
 	data, err := json.Marshal(map[string]any{
 		"incidentId": i.ID, "status": statuses[act], "kind": i.Kind, "rule": i.Rule, "partnerCode": i.PartnerCode, "endpointId": i.Subject, "url": i.URL,
 		"title": l.Subject, "text": text, "link": link, "since": since, "createdAt": now.Unix(),
-		"deliveredLate": i.Outcome.Late, "notDelivered": i.Outcome.Lost, "stillWaiting": i.Outcome.Waiting,
+		"deliveredLate": i.Outcome.Late, "notDelivered": i.Outcome.NotDelivered, "stillWaiting": i.Outcome.Waiting,
 	})
 	if err != nil {
 		panic(err) // texts and numbers always have a JSON form

@@ -152,7 +152,7 @@ func (w *Watch) Look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	w.measure(known)
-	changes, failed := w.withOutcomes(ctx, Judge(w.Rules, facts, known, now), now)
+	changes, failed := w.withOutcomes(ctx, Decide(w.Rules, facts, known, now), now)
 	if len(known)+len(changes) == 0 {
 		return failed
 	}

@@ -71,8 +71,8 @@ const (
 	revoke         // a token was used twice: one of the two holders is a thief
 )
 
-// judge decides about a refresh token of the family.
-func (f *Family) judge(hash []byte, now time.Time) verdict {
+// decide says what becomes of a refresh token of the family.
+func (f *Family) decide(hash []byte, now time.Time) verdict {
 	switch {
 	case !f.RevokedAt.IsZero():
 		return refuse
@@ -155,7 +155,7 @@ func (t *Tokens) Refresh(ctx context.Context, partnerCode, token string) (pair P
 			return nil, nil
 		}
 		now := time.Now()
-		switch f.judge(hash, now) {
+		switch f.decide(hash, now) {
 		case rotate:
 			var next Issued
 			pair, next = f.next(now)

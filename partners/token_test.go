@@ -298,7 +298,7 @@ func TestOneChainOfTokensPerFamily(t *testing.T) {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 29, 30, 31, 3600, 86_400, 604_800}).Draw(t, "seconds")) * time.Second)
 			i := rapid.IntRange(0, len(all)-1).Draw(t, "token")
 			newest := i == len(all)-1
-			v := f.judge(all[i], now)
+			v := f.decide(all[i], now)
 			want := refuse
 			switch age := now.Sub(f.RotatedAt); {
 			case !f.RevokedAt.IsZero():

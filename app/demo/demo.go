@@ -80,7 +80,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 			return err
 		}
 	}
-	if err := d.admit(ctx); err != nil {
+	if err := d.addUsers(ctx); err != nil {
 		return err
 	}
 	d.introduce(settings)
@@ -100,7 +100,7 @@ func (d *demo) start(ctx context.Context, s settings) error {
 	return nil
 }
 
-// live makes traffic, lets it end and judges what came of it.
+// live makes traffic, lets it end and checks what came of it.
 func (d *demo) live(ctx context.Context) error {
 	traffic, enough := context.WithCancel(ctx)
 	defer enough()
@@ -125,7 +125,7 @@ func (d *demo) live(ctx context.Context) error {
 	d.screen.stand("")
 	d.summarize(r)
 	if err == nil {
-		err = d.judge(r)
+		err = d.check(r)
 	}
 	if err == nil {
 		d.screen.print(d.screen.in(green, "✓ every event was delivered and verified"))

@@ -57,7 +57,7 @@ func TestTheDemoFailsUnlessAllWasDeliveredAndVerified(t *testing.T) {
 		for range test.refused {
 			d.tally.refuse(errors.New("busy"))
 		}
-		err := d.judge(test.r)
+		err := d.check(test.r)
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: %v, want %q", test.r, err, test.says)
 		}

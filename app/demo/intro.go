@@ -10,8 +10,8 @@ import (
 // login is how somebody signs in.
 type login struct{ username, password string }
 
-// admit makes a user of the portal for each partner.
-func (d *demo) admit(ctx context.Context) error {
+// addUsers makes a user of the portal for each partner.
+func (d *demo) addUsers(ctx context.Context) error {
 	for _, p := range d.partners {
 		name := p.code + "-dev"
 		password, err := d.app.AddPortalUser(ctx, p.code, strings.ToLower(name))

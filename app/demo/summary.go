@@ -77,8 +77,8 @@ func (r report) json() string {
 	return string(line)
 }
 
-// judge is nil if everything went as promised.
-func (d *demo) judge(r report) error {
+// check returns nil if everything went as promised.
+func (d *demo) check(r report) error {
 	var wrong []string
 	say := func(bad bool, format string, args ...any) {
 		if bad {

@@ -57,14 +57,14 @@ to an operation: --public-key is the gateway's, --secret the partner's secret ke
 			case operation != "" && response != "":
 				return usage("give --operation or --response, not both")
 			case operation != "":
-				return c.judgeRequest(signer.Operation(operation), got.Body, public, secrets)
+				return c.checkRequest(signer.Operation(operation), got.Body, public, secrets)
 			case response != "":
-				return c.judgeResponse(signer.Operation(response), got.Body, public, secrets)
+				return c.checkResponse(signer.Operation(response), got.Body, public, secrets)
 			}
 			if err := checkSecrets(secrets); err != nil {
 				return err
 			}
-			return c.judge(cmd.Context(), got, public, secrets)
+			return c.check(cmd.Context(), got, public, secrets)
 		},
 	}
 	cmd.Flags().StringVar(&operation, "operation", "", "the partner operation whose request FILE holds")
@@ -83,8 +83,8 @@ var (
 	wrong = cell{"✗ wrong", red}
 )
 
-// judge prints a line for each check that was asked for.
-func (c *cli) judge(ctx context.Context, got signer.Capture, public *rsa.PublicKey, secrets []string) error {
+// check prints a line for each check that was asked for.
+func (c *cli) check(ctx context.Context, got signer.Capture, public *rsa.PublicKey, secrets []string) error {
 	t := c.table()
 	failed := false
 	if public != nil {
@@ -146,8 +146,8 @@ func age(sent time.Time) string {
 	return ""
 }
 
-// judgeRequest verifies the request of a partner operation.
-func (c *cli) judgeRequest(op signer.Operation, body []byte, public *rsa.PublicKey, secrets []string) error {
+// checkRequest verifies the request of a partner operation.
+func (c *cli) checkRequest(op signer.Operation, body []byte, public *rsa.PublicKey, secrets []string) error {
 	if operationPaths[op] == "" {
 		return usage("--operation must be one of %s", strings.Join(operations(), ", "))
 	}
@@ -185,8 +185,8 @@ func signedResponses() (names []string) {
 	return names
 }
 
-// judgeResponse verifies the gateway's response to a partner operation.
-func (c *cli) judgeResponse(op signer.Operation, body []byte, public *rsa.PublicKey, secrets []string) error {
+// checkResponse verifies the gateway's response to a partner operation.
+func (c *cli) checkResponse(op signer.Operation, body []byte, public *rsa.PublicKey, secrets []string) error {
 	if !slices.Contains(signedResponses(), string(op)) {
 		return usage("--response must be one of %s", strings.Join(signedResponses(), ", "))
 	}

@@ -57,13 +57,13 @@ func (s pages) explainRequest(ctx context.Context, q *shell.Request, body string
 	}
 	row := verifyCheck{Name: q.T("RSA signature"), Result: shell.Idle(locale.Text("not signed yet")), Says: q.T("Sign the text with your private key: PKCS#1 v1.5 and SHA-256, in base64.")}
 	if request.Signature != "" {
-		row = s.judgeRequest(ctx, q, request)
+		row = s.checkRequest(ctx, q, request)
 	}
 	g.Checks = append(g.Checks, row)
 }
 
-// judgeRequest checks a request's signature with the partner's own keys.
-func (s pages) judgeRequest(ctx context.Context, q *shell.Request, request signer.Request) verifyCheck {
+// checkRequest checks a request's signature with the partner's own keys.
+func (s pages) checkRequest(ctx context.Context, q *shell.Request, request signer.Request) verifyCheck {
 	row := verifyCheck{Name: q.T("RSA signature"), Result: shell.Warn(locale.Text("not known just now")), Says: q.T("Your keys cannot be read just now.")}
 	account, err := shell.WithDeadline(ctx, func(ctx context.Context) (partners.Partner, error) {
 		return s.Accounts.Partner(ctx, q.User.PartnerCode)

@@ -58,7 +58,7 @@ type Options struct {
 	// Key is the public half of the active signing key, which every new
 	// notification is signed with.
 	Key func() *rsa.PublicKey
-	// Guard judges the URLs that partners register, as Resolver finds them.
+	// Guard checks the URLs that partners register, as Resolver finds them.
 	Guard    *guard.Guard
 	Resolver *net.Resolver
 	// PublicURL is how partners reach the gateway, without a slash at its end.

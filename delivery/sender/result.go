@@ -58,10 +58,10 @@ type Result struct {
 	BodyCut         bool        // the body was still coming when its time was up
 }
 
-// judge fills r from an answer whose headers are complete and reads its body.
+// read fills r from an answer whose headers are complete and reads its body.
 // A 2xx is a delivery whatever becomes of the body, unless ackBody wants one;
 // then it is unknown if the body broke off because ctx, the caller's, ended.
-func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
+func (r *Result) read(ctx context.Context, resp *http.Response, ackBody bool) {
 	defer resp.Body.Close()
 	r.StatusCode = resp.StatusCode
 	r.keepHeaders(resp.Header)
@@ -75,7 +75,7 @@ func (r *Result) judge(ctx context.Context, resp *http.Response, ackBody bool) {
 	if resp.StatusCode/100 == 2 {
 		r.Outcome, r.ErrorDetail = webhook.OutcomeDelivered, note
 		if ackBody {
-			r.judgeAck(ctx, body, note)
+			r.checkAck(ctx, body, note)
 		}
 		return
 	}
@@ -150,9 +150,9 @@ func (r *Result) readBody(from io.Reader) (body []byte, note string) {
 	return body, note
 }
 
-// judgeAck turns a delivery into a failure unless its answer's body is whole
+// checkAck turns a delivery into a failure unless its answer's body is whole
 // and JSON that does not deny success.
-func (r *Result) judgeAck(ctx context.Context, body []byte, note string) {
+func (r *Result) checkAck(ctx context.Context, body []byte, note string) {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF")) // RFC 8259 lets a reader pass over it
 	var answer map[string]json.RawMessage           // a struct would take SUCCESS for success
 	switch {

@@ -41,7 +41,7 @@ const (
 
 // Options sets up a Sender. Zero durations mean the defaults.
 type Options struct {
-	Guard     *guard.Guard   // required: judges every address before it is dialled
+	Guard     *guard.Guard   // required: checks every address before it is dialled
 	UserAgent string         // sent with every request, "Ledgerhook/1.2.3"
 	Resolver  *net.Resolver  // nil: the system's
 	RootCAs   *x509.CertPool // nil: the system's
@@ -166,7 +166,7 @@ func (s *Sender) Send(ctx context.Context, r Request) Result {
 		if !r.AckBody || resp.StatusCode/100 != 2 {
 			defer time.AfterFunc(s.opts.BodyTimeout, func() { stop(errBodyTimeout) }).Stop()
 		}
-		res.judge(ctx, resp, r.AckBody)
+		res.read(ctx, resp, r.AckBody)
 	case stoppedBy(ctx, err):
 		res.stopped()
 	case attempt.Err() == nil && t.dropped():

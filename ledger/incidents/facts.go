@@ -164,7 +164,7 @@ func (s *Store) Outcome(ctx context.Context, endpointID string, since, until tim
 		case late:
 			o.Late += n
 		case state == webhook.Exhausted, state == webhook.Cancelled:
-			o.Lost += n
+			o.NotDelivered += n
 		case state != webhook.Delivered:
 			o.Waiting += n
 		}

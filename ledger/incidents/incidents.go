@@ -41,13 +41,13 @@ const columns = `id, kind, subject, partner_code, url, state, version, rule, n, 
 func fields(i *incidents.Incident) []any {
 	return []any{&i.ID, &i.Kind, &i.Subject, &i.PartnerCode, &i.URL, &i.State, &i.Version, &i.Rule, &i.N, &i.Detail, database.Time(&i.Time),
 		database.Time(&i.SeenAt), database.Time(&i.LookedAt), database.Time(&i.OpenedAt), database.Time(&i.ClearedAt), database.Time(&i.ClosedAt),
-		database.Time(&i.AckedAt), &i.AckedBy, database.Time(&i.SnoozedUntil), &i.Reminded, &i.Outcome.Late, &i.Outcome.Lost, &i.Outcome.Waiting}
+		database.Time(&i.AckedAt), &i.AckedBy, database.Time(&i.SnoozedUntil), &i.Reminded, &i.Outcome.Late, &i.Outcome.NotDelivered, &i.Outcome.Waiting}
 }
 
 func values(i incidents.Incident) []any {
 	return []any{i.ID, string(i.Kind), i.Subject, i.PartnerCode, i.URL, string(i.State), i.Version, string(i.Rule), i.N, database.Text(i.Detail), database.Micros(i.Time),
 		database.Micros(i.SeenAt), database.Micros(i.LookedAt), database.Micros(i.OpenedAt), database.Micros(i.ClearedAt), database.Micros(i.ClosedAt),
-		database.Micros(i.AckedAt), i.AckedBy, database.Micros(i.SnoozedUntil), i.Reminded, i.Outcome.Late, i.Outcome.Lost, i.Outcome.Waiting}
+		database.Micros(i.AckedAt), i.AckedBy, database.Micros(i.SnoozedUntil), i.Reminded, i.Outcome.Late, i.Outcome.NotDelivered, i.Outcome.Waiting}
 }
 
 // fault keeps a second incident of the same from being stored; NULL once it is
