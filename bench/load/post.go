@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"sync"
@@ -51,21 +49,32 @@ func post() error {
 	if err := json.NewDecoder(os.Stdin).Decode(&e); err != nil {
 		return fmt.Errorf("read the errand: %w", err)
 	}
-	return json.NewEncoder(os.Stdout).Encode(e.run())
+	done, err := e.run()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(done)
 }
 
 // posting is an errand under way.
 type posting struct {
 	errand
-	client *http.Client
+	lines  []*lines
 	bodies [][]byte
 
 	mu   sync.Mutex
 	done sent
 }
 
-func (e errand) run() sent {
-	p := &posting{errand: e, bodies: e.bodies(), client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: mostUnanswered}}}
+func (e errand) run() (sent, error) {
+	p := &posting{errand: e, bodies: e.bodies()}
+	for _, to := range e.urls() {
+		l, err := newLines(to, e.Token)
+		if err != nil {
+			return sent{}, err
+		}
+		p.lines = append(p.lines, l)
+	}
 	used, began := ownCPU(), time.Now()
 	if e.Rate > 0 {
 		p.steadily(began)
@@ -73,7 +82,7 @@ func (e errand) run() sent {
 		p.atOnce()
 	}
 	p.done.Began, p.done.Ended, p.done.CPU = began.UnixNano(), time.Now().UnixNano(), ownCPU()-used
-	return p.done
+	return p.done, nil
 }
 
 // bodies are the requests' bodies, made before the clock runs.
@@ -130,21 +139,21 @@ func (p *posting) steadily(began time.Time) {
 	posts.Wait()
 }
 
-// url is where the i-th POST goes.
-func (p *posting) url(i int) string {
+// urls are where the POSTs go, in turn.
+func (e errand) urls() []string {
 	switch {
-	case len(p.Bare) > 0:
-		return p.Bare[i%len(p.Bare)]
-	case p.Batch > 1:
-		return p.URL + "/internal/v1/events/batch"
+	case len(e.Bare) > 0:
+		return e.Bare
+	case e.Batch > 1:
+		return []string{e.URL + "/internal/v1/events/batch"}
 	}
-	return p.URL + "/internal/v1/events"
+	return []string{e.URL + "/internal/v1/events"}
 }
 
 // one posts the i-th body until it is accepted.
 func (p *posting) one(i int, intended time.Time) {
 	for range 200 {
-		status, said, err := p.call(p.url(i), p.bodies[i])
+		status, said, err := p.lines[i%len(p.lines)].post(p.bodies[i])
 		if err == nil && status != http.StatusServiceUnavailable {
 			p.took(status, said, intended)
 			return
@@ -155,22 +164,6 @@ func (p *posting) one(i int, intended time.Time) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	p.blame("a POST was not accepted in 200 tries")
-}
-
-func (p *posting) call(url string, body []byte) (status int, said []byte, err error) {
-	request, err := http.NewRequest("POST", url, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+p.Token)
-	response, err := p.client.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	said, err = io.ReadAll(response.Body)
-	return response.StatusCode, said, err
 }
 
 // took notes what an answered POST has made.

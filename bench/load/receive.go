@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -43,26 +45,21 @@ type receiving struct {
 func receive() error {
 	r := &receiving{since: arrivals{At: map[string]int64{}}, more: make(chan struct{})}
 	var at reached
-	serve := func(address string, handler http.HandlerFunc) (string, error) {
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			return "", err
-		}
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-		go func() { _ = server.Serve(listener) }()
-		return "http://" + listener.Addr().String(), nil
-	}
 	for i := range hosts {
-		base, err := serve(fmt.Sprintf("127.0.0.%d:0", i+1), r.take)
+		host, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:0", i+1))
 		if err != nil {
 			return err
 		}
-		at.Hosts = append(at.Hosts, base)
+		go r.accept(host)
+		at.Hosts = append(at.Hosts, "http://"+host.Addr().String())
 	}
-	var err error
-	if at.Report, err = serve("127.0.0.1:0", r.report); err != nil {
+	reports, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		return err
 	}
+	server := &http.Server{Handler: http.HandlerFunc(r.report), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(reports) }()
+	at.Report = "http://" + reports.Addr().String()
 	if err := json.NewEncoder(os.Stdout).Encode(at); err != nil {
 		return err
 	}
@@ -70,18 +67,45 @@ func receive() error {
 	return err
 }
 
-func (r *receiving) take(w http.ResponseWriter, request *http.Request) {
-	now := time.Now().UnixNano()
-	_, _ = io.Copy(io.Discard, request.Body)
-	if r.slow.Load() {
-		select {
-		case <-time.After(time.Second):
-		case <-request.Context().Done():
+func (r *receiving) accept(host net.Listener) {
+	for {
+		conn, err := host.Accept()
+		if err != nil {
+			return
+		}
+		go r.take(conn)
+	}
+}
+
+// take answers what comes over a connection, until that is closed.
+func (r *receiving) take(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReader(conn)
+	for {
+		request, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		now := time.Now().UnixNano()
+		if _, err := io.Copy(io.Discard, request.Body); err != nil {
+			return
+		}
+		if r.slow.Load() && !stays(conn, in, time.Second) {
 			return // nobody heard that it was taken
 		}
+		r.note(request.Header.Get("Webhook-Id"), now)
+		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); err != nil {
+			return
+		}
 	}
-	r.note(request.Header.Get("Webhook-Id"), now)
-	_, _ = io.WriteString(w, "ok")
+}
+
+// stays reports whether the other side keeps the connection for so long.
+func stays(conn net.Conn, in *bufio.Reader, lasts time.Duration) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(lasts))
+	_, err := in.Peek(1)
+	_ = conn.SetReadDeadline(time.Time{})
+	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // note takes an event; a request without one only asks for an answer.
