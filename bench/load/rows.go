@@ -43,6 +43,7 @@ var rows = []row{
 	{"roles/hmac", "api, worker and dashboard as processes of their own, HMAC only", settings[1], rolesApart},
 	{"flushall", "Redis is emptied while it knows ten times as many deliveries", settings[1], flushed},
 	{"endpoints", "idle with as many endpoints as events", settings[1], manyEndpoints},
+	{"windows", "the overview in thirty windows of ten people at 100 events/s", settings[1], windows},
 }
 
 // burst posts many events as fast as the gateway takes them, singly and in
