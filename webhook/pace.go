@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"math"
+	"math/rand/v2"
 	"time"
 )
 
@@ -33,7 +34,7 @@ const (
 
 // observe takes an answer that took so long, gap after the one before.
 func (p *Pace) observe(took, gap time.Duration, now time.Time) {
-	took = max(took, time.Microsecond) // of which ledgers keep no parts
+	took = max(took.Truncate(time.Microsecond), time.Microsecond) // of which ledgers keep no parts
 	if p.Usual == 0 {
 		p.Took, p.Usual = took, took
 		return
@@ -54,9 +55,12 @@ func (p *Pace) observe(took, gap time.Duration, now time.Time) {
 	}
 }
 
-// towards goes a share of the way from one time to another, by their ratio.
+// towards goes a share of the way from one time to another, by their ratio, to
+// a whole microsecond: up as often as the part beyond it is large. A part that was
+// always cut off would keep a time from moving by many small steps.
 func towards(from, to time.Duration, share float64) time.Duration {
-	return time.Duration(math.Round(float64(from) * math.Pow(float64(to)/float64(from), share)))
+	micros := float64(from) / float64(time.Microsecond) * math.Pow(float64(to)/float64(from), share)
+	return time.Duration(micros+rand.Float64()) * time.Microsecond
 }
 
 // Times is how many times as long as usual the newest answers took, 0 if none

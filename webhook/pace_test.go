@@ -73,6 +73,20 @@ func TestWhatLastsBecomesUsual(t *testing.T) {
 	}
 }
 
+// A ledger keeps whole microseconds, and of quick answers each moves what is
+// usual by less.
+func TestWhatLastsBecomesUsualByManySmallSteps(t *testing.T) {
+	var h webhook.Health
+	now := answers(&h, noon, 10, time.Second, 50*time.Millisecond)
+	for range 12 * 60 * 60 * 10 {
+		now = answers(&h, now, 1, 100*time.Millisecond, time.Second)
+		h.Pace.Took, h.Pace.Usual = h.Pace.Took.Truncate(time.Microsecond), h.Pace.Usual.Truncate(time.Microsecond)
+	}
+	if p := h.Pace; p.Usual < 200*time.Millisecond || p.Usual > 250*time.Millisecond {
+		t.Errorf("after half a day it is not halfway: %+v", p)
+	}
+}
+
 func TestShortAnswersAreNeverSlow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h webhook.Health
