@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"ledgerhook/ledger/database"
 )
@@ -20,11 +19,20 @@ const (
 	foldBack = 7 * 24
 )
 
+// foldAtOnce is how many partners' facts of an hour one transaction folds, which
+// on SQLite holds up every other.
+const foldAtOnce = 10
+
 // FoldFacts keeps the rollups small: it adds the counts of old minutes up. No
 // sum changes, not even while they are written; several processes may do it at
-// once.
+// once. While this machine's clock may be wrong it folds nothing, as that may be
+// what others count just now: the error is database.ErrClock.
 func (l *Ledger) FoldFacts(ctx context.Context) error {
-	hour := database.Micros(time.Now()) / database.HourMicros
+	now, err := l.db.Now(ctx)
+	if err != nil {
+		return err
+	}
+	hour := database.Micros(now) / database.HourMicros
 	for _, stage := range []struct{ before, minutes int64 }{{hour - 1, foldMinutes}, {hour - foldHours, 60}} {
 		t := new(database.Statement).Add("SELECT DISTINCT hour FROM rollups_all WHERE hour >= ? AND hour < ? AND slot >= ?", hour-foldBack, stage.before, database.MinuteSlots)
 		if stage.minutes < 60 {
@@ -43,42 +51,66 @@ func (l *Ledger) FoldFacts(ctx context.Context) error {
 	return nil
 }
 
-// foldHour counts the facts of an hour by so many minutes, those of each
-// partner and of all, and locks rows in the order in which every batch does.
+// foldHour counts the facts of an hour by so many minutes: those of its partners,
+// some at a time, and then those of all, by which the hour is found again if this
+// does not come to its end.
 func (l *Ledger) foldHour(ctx context.Context, hour, minutes int64) error {
-	return l.db.InTx(ctx, func(tx database.Querier) error {
-		sums, err := takeMinutes(ctx, tx, "rollups", "partner_code", hour, minutes)
+	last := ""
+	for {
+		t := new(database.Statement).Add("SELECT DISTINCT partner_code FROM rollups WHERE hour = ? AND partner_code > ? AND slot >= ? ORDER BY partner_code LIMIT ?",
+			hour, last, database.MinuteSlots, foldAtOnce)
+		codes, err := database.Collect(ctx, l.db.Read.ByPrimary(), t, database.One[string])
 		if err != nil {
 			return err
 		}
-		for group := range slices.Chunk(inOrder(sums), database.MaxRows) {
-			t := l.db.Statement().Add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
-			t.Values(len(group), func(i int) []any {
-				return []any{hour, group[i].partner, group[i].name, group[i].minute, sums[group[i]]}
-			})
-			if _, err := t.Add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").Exec(ctx, tx); err != nil {
-				return err
-			}
+		if len(codes) == 0 {
+			return l.db.InTx(ctx, func(tx database.Querier) error { return l.foldAll(ctx, tx, hour, minutes) })
 		}
-		if sums, err = takeMinutes(ctx, tx, "rollups_all", "''", hour, minutes); err != nil || len(sums) == 0 {
+		if err := l.db.InTx(ctx, func(tx database.Querier) error { return l.foldPartners(ctx, tx, codes, hour, minutes) }); err != nil {
 			return err
 		}
-		sorted := inOrder(sums)
-		t := l.db.Statement().Add("INSERT INTO rollups_all (hour, fact, slot, n) ")
-		t.Values(len(sorted), func(i int) []any { return []any{hour, sorted[i].name, sorted[i].minute, sums[sorted[i]]} })
-		_, err = t.Add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n").Exec(ctx, tx)
-		return err
-	})
+		last = codes[len(codes)-1]
+	}
 }
 
-// takeMinutes takes what was counted by the minute in an hour out of a table
-// and returns its sums by so many minutes. Both are one statement, so that
-// nothing that is counted meanwhile is lost.
-func takeMinutes(ctx context.Context, tx database.Querier, table, partner string, hour, minutes int64) (sums map[fact]int, err error) {
+func (l *Ledger) foldPartners(ctx context.Context, tx database.Querier, codes []string, hour, minutes int64) error {
+	t := database.In(l.db.Statement().Add("DELETE FROM rollups WHERE "), "partner_code", codes)
+	sums, err := takeMinutes(ctx, tx, t.Add(" AND hour = ? AND slot >= ? RETURNING partner_code, fact, slot, n", hour, database.MinuteSlots), minutes)
+	if err != nil {
+		return err
+	}
+	for group := range slices.Chunk(inOrder(sums), database.MaxRows) {
+		t := l.db.Statement().Add("INSERT INTO rollups (hour, partner_code, fact, slot, n) ")
+		t.Values(len(group), func(i int) []any {
+			return []any{hour, group[i].partner, group[i].name, group[i].minute, sums[group[i]]}
+		})
+		if _, err := t.Add(" ON CONFLICT (hour, partner_code, fact, slot) DO UPDATE SET n = rollups.n + excluded.n").Exec(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) foldAll(ctx context.Context, tx database.Querier, hour, minutes int64) error {
+	t := new(database.Statement).Add("DELETE FROM rollups_all WHERE hour = ? AND slot >= ? RETURNING '', fact, slot, n", hour, database.MinuteSlots)
+	sums, err := takeMinutes(ctx, tx, t, minutes)
+	if err != nil || len(sums) == 0 {
+		return err
+	}
+	sorted := inOrder(sums)
+	t = l.db.Statement().Add("INSERT INTO rollups_all (hour, fact, slot, n) ")
+	t.Values(len(sorted), func(i int) []any { return []any{hour, sorted[i].name, sorted[i].minute, sums[sorted[i]]} })
+	_, err = t.Add(" ON CONFLICT (hour, fact, slot) DO UPDATE SET n = rollups_all.n + excluded.n").Exec(ctx, tx)
+	return err
+}
+
+// takeMinutes takes what was counted by the minute out of a table and returns
+// its sums by so many minutes. Both are one statement, so that nothing that is
+// counted meanwhile is lost.
+func takeMinutes(ctx context.Context, tx database.Querier, t *database.Statement, minutes int64) (sums map[fact]int, err error) {
 	sums = map[fact]int{}
-	t := new(database.Statement).Add("DELETE FROM "+table+" WHERE hour = ? AND slot >= ? RETURNING "+partner+", fact, slot, n", hour, database.MinuteSlots)
 	err = t.Query(ctx, tx, func(row database.Row) error {
-		f, n := fact{hour: hour}, 0
+		f, n := fact{}, 0
 		if err := row.Scan(&f.partner, &f.name, &f.minute, &n); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +53,12 @@ func TestOldMinutesAreFoldedAndNoSumChanges(t *testing.T) {
 			}
 			change(t, b, "INSERT INTO rollups_all (hour, fact, slot, n) VALUES ($1, 'created', 1, 7)", hour.Unix()/3600) // before minutes were told
 		}
+		for partner := range 23 {
+			for minute := range 2 {
+				change(t, b, "INSERT INTO rollups (hour, partner_code, fact, slot, n) VALUES ($1, $2, 'created', $3, 1)", old.Unix()/3600,
+					fmt.Sprintf("many-%d", partner), database.MinuteSlot(old.Add(time.Duration(minute)*time.Minute)))
+			}
+		}
 		rows := func(table string, hour time.Time) int {
 			return b.Count(t, "SELECT COUNT(*) FROM "+table+" WHERE hour = $1", hour.Unix()/3600)
 		}
@@ -68,7 +75,7 @@ func TestOldMinutesAreFoldedAndNoSumChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			check(what)
-			same(t, what+", rows of two partners", []int{rows("rollups", young), rows("rollups", older), rows("rollups", old)}, []int{16, 6, 2})
+			same(t, what+", rows of two partners", []int{rows("rollups", young), rows("rollups", older), rows("rollups", old)}, []int{16, 6, 2 + 23})
 			same(t, what+", rows of all", []int{rows("rollups_all", young), rows("rollups_all", older), rows("rollups_all", old)}, []int{9, 4, 2})
 		}
 	})
