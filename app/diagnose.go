@@ -196,7 +196,7 @@ func (d *diagnosis) incidents(ctx context.Context, db *database.DB, l *ledger.Le
 	if d.cfg.SMTPURL != "" {
 		var addresses []string
 		addresses, err = ledgerincidents.New(db, ledgerincidents.Audience{Mail: true, Operators: d.cfg.IncidentMail}).Operators(ctx)
-		if err == nil && len(addresses) == 0 {
+		if err == nil && len(addresses) == 0 && d.cfg.IncidentPartner == "" {
 			err = errors.New("nobody is told by e-mail: set LEDGERHOOK_INCIDENTS_MAIL, or give an operator an e-mail address")
 		}
 		told = append(told, fmt.Sprintf("%d e-mail addresses", len(addresses)))
