@@ -256,6 +256,9 @@ func (l *Ledger) UpdateEndpoint(ctx context.Context, s partners.Scope, id string
 			return err
 		}
 		c := e.Window
+		if e.URL != before.URL {
+			c.Health.Pace = webhook.Pace{} // another receiver's
+		}
 		if c.Ordered && !w.Ordered {
 			if err := b.keepOrder(ctx, w); err != nil {
 				return err

@@ -317,7 +317,7 @@ func (b *batch) storeWindows(ctx context.Context) error {
 			changed = append(changed, b.windows[id])
 		}
 	}
-	for group := range slices.Chunk(changed, database.MaxRows) {
+	for group := range slices.Chunk(changed, database.MaxRows/2) { // of more values than others
 		if err := b.storeSome(ctx, group); err != nil {
 			return err
 		}

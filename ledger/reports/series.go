@@ -49,8 +49,9 @@ const (
 	// maxSeriesHours bounds what Series answers: a year.
 	maxSeriesHours = 366 * 24
 	// MinutesFor is for how long is told in which minute something was counted,
-	// and MinuteFivesFor in which five minutes; before that it is the hour.
-	MinutesFor     = time.Hour
+	// before MinuteFivesFor it is the hour.
+	MinutesFor = time.Hour
+	// MinuteFivesFor is for how long is told in which five minutes.
 	MinuteFivesFor = 6 * time.Hour
 )
 
@@ -79,7 +80,8 @@ func (l *Reports) Series(ctx context.Context, s partners.Scope, partnerCode stri
 // Periods counts like Series, but from each of the edges, which are sorted, until
 // the next. Edges are whole minutes within MinutesFor, whole five minutes within
 // MinuteFivesFor and whole hours before: then the counts are exact. What is
-// counted of a longer time is counted where that begins.
+// counted of a longer time is counted where that begins; Settled, and what an
+// older version of the program has counted, always by the hour.
 func (l *Reports) Periods(ctx context.Context, s partners.Scope, partnerCode string, edges []time.Time) ([]PeriodCount, error) {
 	if len(edges) < 2 {
 		return nil, nil
