@@ -150,6 +150,10 @@ func TestSlowPartnersAreThoseWhoseAnswersTakeManyTimesAsLongAsUsual(t *testing.T
 		if p.PartnerCode != "slow" || p.Waiting != 3 || p.Pace.Times() < 10 || p.Pace.Took < 3*time.Second || p.Pace.SlowSince.Before(before) || p.Host != "partner.example.com" {
 			t.Errorf("%+v", p)
 		}
+		set(t, b, slow.ID, func(e *webhook.Endpoint) { e.URL = "https://another.example.com/hooks" })
+		if found, err := b.SlowPartners(t.Context()); err != nil || len(found) != 1 || found[0].Pace.Took != 5*time.Second {
+			t.Errorf("still slow at another receiver, or no more the one that stayed: %+v (%v)", found, err)
+		}
 	})
 }
 
