@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"html"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -109,6 +111,21 @@ func TestWhoMayOnlyReadChangesNoPartner(t *testing.T) {
 				t.Errorf("%s, %s: %d", role, path, resp.StatusCode)
 			}
 		}
+	}
+}
+
+// A page of a partner that cannot be read just now leads to that partner alone.
+func TestAPartnerThatCannotBeReadIsStillTheOneOfItsPage(t *testing.T) {
+	s := stageOn(t, ledgertest.NewFresh(t, "sqlite"))
+	s.endpointOf(t, "acme")
+	c := s.SignIn(t, "", partners.RoleOperator)
+	if _, err := s.Bench.Raw.ExecContext(t.Context(), "ALTER TABLE partners RENAME public_key TO elsewhere; ALTER TABLE deliveries RENAME TO nowhere"); err != nil {
+		t.Fatal(err)
+	}
+	resp, body := ask(t, c, "GET", s.ops.URL+"/ops/partners/acme", nil)
+	says := []string{"<h1>acme</h1>", `href="/ops/deliveries?partner=acme"`, `href="/ops/replays/new?q=partner%3Aacme+state%3Aexhausted`}
+	if resp.StatusCode != 200 || !containsAll(html.UnescapeString(body), says) {
+		t.Errorf("%d, lacks one of %q: %s", resp.StatusCode, says, body)
 	}
 }
 

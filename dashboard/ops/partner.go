@@ -24,6 +24,7 @@ const partnerChanges = 12
 
 // partnerView is everything about one partner.
 type partnerView struct {
+	Code      string // of the page's address, which is known when Partner is not
 	Partner   shell.Fact[partners.Partner]
 	State     shell.Pill
 	Span      lookBack
@@ -75,7 +76,7 @@ func (s pages) partnerPage(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	if partners.CheckCode(code) != nil {
 		return webhook.NotFound("partner", code)
 	}
-	v := partnerView{Now: q.Now, Done: partnerDone[r.URL.Query().Get("done")]}
+	v := partnerView{Code: code, Now: q.Now, Done: partnerDone[r.URL.Query().Get("done")]}
 	v.Spans, v.Span = lookBacksAt(r.URL.Query().Get("span"))
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
@@ -171,7 +172,7 @@ func (v partnerView) SecretState(s partners.Secret) shell.Pill {
 }
 
 // DeliveriesPath lists the partner's deliveries.
-func (v partnerView) DeliveriesPath() string { return deliveriesOf(v.Partner.Value.Code, "") }
+func (v partnerView) DeliveriesPath() string { return deliveriesOf(v.Code, "") }
 
 // ReplayPath is the preview of sending again what was given up in the time
 // that is looked at; empty if nothing was.
@@ -179,7 +180,7 @@ func (v partnerView) ReplayPath() string {
 	if f := v.Funnel; f.Fresh && f.Value.Exhausted == 0 && !f.Value.Sampled {
 		return ""
 	}
-	return deliveries.ReplayPath("/ops", deliveries.FailedQuery(v.Partner.Value.Code, v.Span.Name))
+	return deliveries.ReplayPath("/ops", deliveries.FailedQuery(v.Code, v.Span.Name))
 }
 
 // funnelStep is one step of the way from an event to its end.

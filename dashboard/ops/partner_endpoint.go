@@ -27,7 +27,7 @@ func closeForm(p deliveries.EndpointPanel) reasonForm {
 
 // SwitchForm disables the partner, or enables it.
 func (v partnerView) SwitchForm() reasonForm {
-	path := deliveries.PartnerPath(v.Partner.Value.Code)
+	path := deliveries.PartnerPath(v.Code)
 	if v.Partner.Value.Disabled {
 		return reasonForm{"Enable the partner", path + "/enable", "enable", "Its requests are accepted again, and held deliveries go out.", false}
 	}
