@@ -87,6 +87,23 @@ func TestAReplayIsStartedOnceFromAFrozenDraft(t *testing.T) {
 	})
 }
 
+// The address of a preview says since when and until when, whoever reads it.
+func TestTheSpanOfAPreviewIsFrozen(t *testing.T) {
+	s := newStage(t)
+	s.Bench.Partner(t, "acme")
+	s.Bench.Endpoint(t, "acme", 10)
+	s.ended(t, "acme", "order-1")
+	operator, path := s.SignIn(t, "", partners.RoleOperator), "/ops/replays/new?q=state:cancelled+since:2026-01-31T14:00"
+	resp, _ := ask(t, operator, "GET", s.ops.URL+path, nil, "Cookie", "ledgerhook_here=Asia/Ho_Chi_Minh")
+	at := resp.Header.Get("Location")
+	if frozen, err := url.Parse(at); err != nil || resp.StatusCode != 303 || frozen.Query().Get("q") != "state:cancelled since:2026-01-31T07:00:00Z" {
+		t.Fatalf("%d %s (%v)", resp.StatusCode, at, err)
+	}
+	if _, body := ask(t, operator, "GET", s.ops.URL+at, nil, "Cookie", "ledgerhook_here=Asia/Tokyo"); formOf(body).Get("q") != "state:cancelled since:2026-01-31T07:00:00Z" || !strings.Contains(body, "1 delivery") {
+		t.Errorf("%s", body)
+	}
+}
+
 // What a replay has delivered reads so on every page, is no trouble any more, and
 // is left out of the next replay unless somebody unticks that.
 func TestWhatWasReplayedIsSettledOnEveryPage(t *testing.T) {

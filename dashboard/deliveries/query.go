@@ -118,6 +118,22 @@ func parseQuery(typed string, now time.Time) (q reports.DeliveryQuery, err error
 	return q, nil
 }
 
+// absolute is a search with its since and until as times in UTC, so that it
+// means the same to everybody, whenever they read it. A time that cannot be
+// read stays as it is typed.
+func absolute(typed string, now time.Time) string {
+	terms := strings.Fields(typed)
+	for i, term := range terms {
+		key, value, _ := strings.Cut(term, ":")
+		key = strings.ToLower(key)
+		var at time.Time
+		if (key == "since" || key == "until") && ReadMoment(&at, key, value, now) == nil {
+			terms[i] = key + ":" + at.Format(time.RFC3339Nano)
+		}
+	}
+	return strings.Join(terms, " ")
+}
+
 func readStates(q *reports.DeliveryQuery, value string, _ time.Time) error {
 	switch strings.ToLower(value) {
 	case stateAttention:

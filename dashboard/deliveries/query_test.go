@@ -63,6 +63,26 @@ func TestTimesAreReadInTheZoneOfWhoTypesThem(t *testing.T) {
 	}
 }
 
+// A search that is handed to somebody else means to them what it meant to who typed it.
+func TestAnAbsoluteSearchMeansTheSameToEverybody(t *testing.T) {
+	here, there := queryNow.Add(time.Millisecond).In(time.FixedZone("", 7*60*60)), queryNow.AddDate(0, 0, 3).In(time.FixedZone("", -5*60*60))
+	for typed, want := range map[string]string{
+		"":                                  "",
+		"partner:acme  Since:24h":           "partner:acme since:2026-03-08T15:30:00.001Z",
+		"since:2026-03-09 until:14:00 tp_1": "since:2026-03-08T17:00:00Z until:2026-03-09T07:00:00Z tp_1",
+		"since:noon":                        "since:noon",
+	} {
+		got := absolute(typed, here)
+		if got != want || absolute(got, there) != got {
+			t.Errorf("%q is %q, and later elsewhere %q", typed, got, absolute(got, there))
+		}
+		meant, err := parseQuery(typed, here)
+		if read, err2 := parseQuery(got, there); (err == nil) != (err2 == nil) || !reflect.DeepEqual(read, meant) {
+			t.Errorf("%q: %+v (%v), want %+v (%v)", typed, read, err2, meant, err)
+		}
+	}
+}
+
 func TestASearchSaysWhatIsWrongWithIt(t *testing.T) {
 	for typed, says := range map[string]string{
 		"colour:red":                        "“colour” is not something to search by",

@@ -89,6 +89,7 @@ func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 		}
 		d.At = frozen.UTC()
 	}
+	d.Typed = absolute(d.Typed, q.Here(d.At))
 	return d, nil
 }
 
