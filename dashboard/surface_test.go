@@ -135,7 +135,7 @@ func TestTimesAreThoseOfTheReader(t *testing.T) {
 		"ledgerhook_here=Mars/Olympus_Mons": {"UTC", "UTC"},
 		"ledgerhook_here=Asia/Ho_Chi_Minh; ledgerhook_zone=Etc/GMT+3": {"UTC−3", "Etc/GMT+3"},
 	} {
-		_, body := ask(t, c, "GET", s.ops.URL+"/ops/partners", nil, "Cookie", cookies)
+		_, body := ask(t, c, "GET", s.ops.URL+"/ops/partners/acme", nil, "Cookie", cookies)
 		zone, err := time.LoadLocation(want.zone)
 		if err != nil {
 			t.Fatal(err)
