@@ -51,6 +51,11 @@ func TestTheListOfPartnersKnowsHowEachIsServed(t *testing.T) {
 			"acme":  {N: 10, P50: 6 * time.Second, P95: 10 * time.Second, P99: 10 * time.Second, Max: 10 * time.Second},
 			"other": {N: 1, P50: time.Second, P95: time.Second, P99: time.Second, Max: time.Second},
 		})
+		storeMany(t, b, "other", reports.AnswerSample)
+		answers, err = b.AnswerTimes(t.Context(), codes)
+		if other, there := answers["other"]; err != nil || there || answers["acme"].N != 10 {
+			t.Errorf("an answer is looked for beyond the newest deliveries: %+v (%v)", other, err)
+		}
 		waiting, err := b.OldestWaitingOf(t.Context(), codes)
 		if err != nil || len(waiting) != 2 || waiting["other"].Before(before) || waiting["acme"].Before(before) {
 			t.Errorf("the oldest that wait: %v (%v)", waiting, err)

@@ -183,6 +183,28 @@ func (d dialect) NewestEvents(types []webhook.Type, from, below string) *Stateme
 	return t
 }
 
+// NewestAnswers reads the partner and the time that the last attempt took of those
+// deliveries that were answered at last, among the newest limit of each partner of
+// the ids from … below. PostgreSQL is told a range that holds one code alone: for a
+// code that is equal it may walk the deliveries of all partners, which are in the
+// order of their ids too.
+func (d dialect) NewestAnswers(codes []string, from, below string, limit int) *Statement {
+	of := "partner_code = %[1]s"
+	if d.driver == postgresDriver {
+		of = "partner_code >= %[1]s AND partner_code <= %[1]s"
+	}
+	t := new(Statement)
+	from, below, most := t.Arg(from), t.Arg(below), t.Arg(limit)
+	for i, code := range codes {
+		if i > 0 {
+			t.Add(" UNION ALL ")
+		}
+		t.Add(fmt.Sprintf("SELECT partner_code, last_us FROM (SELECT partner_code, last_us, last_status FROM deliveries WHERE "+of+" AND id >= %[2]s AND id < %[3]s ORDER BY partner_code DESC, id DESC LIMIT %[4]s) AS p%[5]d WHERE last_status > 0",
+			t.Arg(code), from, below, most, i))
+	}
+	return t
+}
+
 // Statement begins a statement of the delivery path, which comes again and again
 // with other rows.
 func (d dialect) Statement() *Statement { return &Statement{Arrays: d.driver == postgresDriver} }
