@@ -92,7 +92,7 @@ func TestWhatIsShutNeitherFailsNorIsSlow(t *testing.T) {
 		b.Partner(t, "acme")
 		for _, typ := range []webhook.Type{webhook.TopupCard, webhook.CreateCard} {
 			e := b.Endpoint(t, "acme", 8, typ)
-			change(t, b, "UPDATE windows SET breaker = 'open', failing_since = 1, took_us = 3000000, usual_us = 1000000, waiting_first = 2 WHERE endpoint_id = $1", e.ID)
+			change(t, b, "UPDATE windows SET breaker = 'open', failing_since = 1, took_us = 7000000, usual_us = 7000000, waiting_first = 2 WHERE endpoint_id = $1", e.ID)
 		}
 		slow := b.Endpoint(t, "acme", 8, webhook.CardTransaction)
 		change(t, b, "UPDATE windows SET slow_since = 1, took_us = 6000000, usual_us = 1000000, last_success = $1 WHERE endpoint_id = $2", time.Now().UnixMicro(), slow.ID)
@@ -102,12 +102,12 @@ func TestWhatIsShutNeitherFailsNorIsSlow(t *testing.T) {
 				t.Fatalf("%v (%v)", found, err)
 			}
 			p := found[0]
-			return []int{p.Stopped, p.Failing, p.Slow, p.Shut, int(p.Waiting), int(p.Held), int(p.Pace.Took / time.Second), p.Breakers[webhook.BreakerOpen]}
+			return []int{p.Stopped, p.Failing, p.Slow, p.Shut, int(p.Waiting), int(p.Held), int(p.Pace.Took / time.Second), int(p.SlowPace.Times()), p.Breakers[webhook.BreakerOpen]}
 		}
-		same(t, "open", shown(), []int{2, 2, 1, 0, 4, 0, 6, 2})
+		same(t, "open", shown(), []int{2, 2, 1, 0, 4, 0, 7, 6, 2})
 		change(t, b, "UPDATE windows SET paused = TRUE WHERE endpoint_id <> $1", slow.ID)
-		same(t, "two paused", shown(), []int{0, 0, 1, 2, 4, 4, 6, 2})
+		same(t, "two paused", shown(), []int{0, 0, 1, 2, 4, 4, 6, 6, 2})
 		change(t, b, "UPDATE windows SET partner_disabled = TRUE")
-		same(t, "disabled", shown(), []int{0, 0, 0, 3, 4, 4, 0, 2})
+		same(t, "disabled", shown(), []int{0, 0, 0, 3, 4, 4, 0, 0, 2})
 	})
 }

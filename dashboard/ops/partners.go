@@ -221,7 +221,7 @@ func healthOf(w reports.PartnerWindows, now time.Time) (shell.Pill, string) {
 	case w.Failing > 0:
 		return shell.Bad(healthFailing), of(w.Failing, "without a success for a minute")
 	case w.Slow > 0:
-		return shell.Warn(healthSlow), english.Number(int64(math.Round(w.Pace.Times()))) + " times its usual"
+		return shell.Warn(healthSlow), english.Number(int64(math.Round(w.SlowPace.Times()))) + " times its usual"
 	case w.Probing > 0:
 		return shell.Warn(healthRecovering), of(w.Probing, "tried again")
 	case w.Held > 0 || all > 0 && w.Shut == all:

@@ -56,7 +56,7 @@ func TestAPartnersHealthIsTheWorstOfItsOpenEndpoints(t *testing.T) {
 		"well":                       {reports.PartnerWindows{Breakers: states(1, 0, 0), LastSuccess: late}, "healthy", ""},
 		"a breaker":                  {reports.PartnerWindows{Breakers: states(1, 1, 0), Stopped: 1, Slow: 1, LastSuccess: late}, "failing", "1 of 2 endpoints held back"},
 		"failing":                    {reports.PartnerWindows{Breakers: states(2, 0, 0), Failing: 1, LastSuccess: late}, "failing", "1 of 2 endpoints without a success"},
-		"slow":                       {reports.PartnerWindows{Breakers: states(1, 0, 1), Slow: 1, Probing: 1, LastSuccess: late, Pace: webhook.Pace{Took: 6600, Usual: 330}}, "slow", "20 times its usual"},
+		"slow":                       {reports.PartnerWindows{Breakers: states(1, 0, 1), Slow: 1, Probing: 1, LastSuccess: late, Pace: webhook.Pace{Took: 9000, Usual: 9000}, SlowPace: webhook.Pace{Took: 6600, Usual: 330}}, "slow", "20 times its usual"},
 		"trying again":               {reports.PartnerWindows{Breakers: states(0, 0, 1), Probing: 1, LastSuccess: late}, "recovering", "1 of 1 endpoint tried again"},
 		"paused with a breaker":      {reports.PartnerWindows{Breakers: states(0, 1, 0), Shut: 1, Held: 3, LastSuccess: late}, "held", "1 of 1 endpoint paused or disabled"},
 		"paused, nothing waits":      {reports.PartnerWindows{Breakers: states(1, 0, 0), Shut: 1, LastSuccess: late}, "held", "paused or disabled"},

@@ -18,6 +18,7 @@ type PartnerWindows struct {
 	Stopped     int                          // open endpoints whose breaker lets nothing through
 	Probing     int                          // open endpoints whose breaker tries again
 	Pace        webhook.Pace                 // of the open endpoint whose newest answers took longest
+	SlowPace    webhook.Pace                 // of the slow endpoint that takes most times its usual
 	Waiting     int64                        // deliveries that wait: for room, their next attempt, or somebody
 	Held        int64                        // those of them that wait until somebody acts
 	LastSuccess time.Time                    // the newest of any of the endpoints; zero: none ever had one
@@ -56,6 +57,9 @@ func (l *Reports) PartnerWindows(ctx context.Context) (found []PartnerWindows, e
 		}
 		if slow {
 			p.Slow++
+			if h.Pace.Times() > p.SlowPace.Times() {
+				p.SlowPace = h.Pace
+			}
 		}
 		switch state {
 		case webhook.BreakerOpen:
