@@ -27,7 +27,7 @@ type overviewView struct {
 	Changes shell.Fact[[]partners.AuditEntry]
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
-	Hours     shell.Fact[[]reports.PeriodCount] // this one and the one before
+	Hours     shell.Fact[[]reports.PeriodCount] // of a day, with this one
 	Outcomes  outcomesView
 }
 
@@ -74,7 +74,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		func() { e.Hosts = shell.Cached(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
 			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
-				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-time.Hour), q.Now)
+				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-24*time.Hour), q.Now)
 			})
 		},
 		func() { v.Outcomes = s.outcomes(ctx, q, r.URL, partners.Everything(), "") },
@@ -85,15 +85,22 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 		},
 	)
 	v.Verdict, v.Failing, v.Workers, v.Conflicts = judge(e), e.Partners, e.Workers, e.Conflicts
-	if v.Verdict.Failed == "" && givenUp(v.Hours) > 0 {
-		v.Verdict.Failed = deliveries.FailedQuery("", "24h")
-	}
+	v.Verdict = v.Verdict.withGivenUp(v.Hours)
 	v.Ingest, v.Queue, v.Deliver = ingestStage(e), queueStage(e), deliveryStage(e, v.Hours)
 	return q.Render(w, r, "overview", v)
 }
 
-// givenUp is how many deliveries were given up in the last day, and not
-// delivered by another since, as far as that is known.
+// withGivenUp leads to the replay of what was given up in the last day. Beside a
+// verdict that names partners others are not meant.
+func (v verdict) withGivenUp(day shell.Fact[[]reports.PeriodCount]) verdict {
+	if v.Failed == "" && !v.Named && givenUp(day) > 0 {
+		v.Failed = deliveries.FailedQuery("", "24h")
+	}
+	return v
+}
+
+// givenUp is how many deliveries were given up in some hours, and not delivered by
+// another since, as far as that is known.
 func givenUp(hours shell.Fact[[]reports.PeriodCount]) (n int64) {
 	for _, h := range hours.Value {
 		n += h.Exhausted - h.Settled

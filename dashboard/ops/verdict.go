@@ -57,6 +57,7 @@ type verdict struct {
 	Href     string // where to look; empty: nowhere
 	Link     string // what Href leads to
 	Failed   string // a search of what was given up; empty: nothing
+	Named    bool   // it is about partners that it names
 	Checks   []check
 }
 

@@ -169,6 +169,40 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 	}
 }
 
+// What was given up in the last day leads to its replay, but never to that of
+// others beside a verdict that names whose trouble it is.
+func TestTheVerdictLeadsToTheReplayOfWhomItNames(t *testing.T) {
+	day := make([]reports.PeriodCount, 25)
+	day[3].Exhausted = 2
+	for name, tt := range map[string]struct {
+		change func(e *evidence)
+		failed string
+	}{
+		"nobody": {func(*evidence) {}, "state:exhausted settled:no since:24h"},
+		"us":     {func(e *evidence) { e.Situation.Value.Workers = 0 }, "state:exhausted settled:no since:24h"},
+		"one that gave up": {func(e *evidence) {
+			e.Partners = known([]reports.FailingPartner{{PartnerCode: "acme", FailingSince: noon, GivenUp: 1}})
+		}, "partner:acme state:exhausted settled:no since:24h"},
+		"one that gave up nothing": {func(e *evidence) {
+			e.Partners = known([]reports.FailingPartner{{PartnerCode: "acme", FailingSince: noon}})
+		}, ""},
+		"a slow one": {func(e *evidence) { e.Slow = known([]reports.SlowPartner{{PartnerCode: "acme"}}) }, ""},
+		"a host of two": {func(e *evidence) {
+			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon}})
+		}, ""},
+	} {
+		e := allWell()
+		tt.change(&e)
+		if got := judge(e).withGivenUp(known(day)).Failed; got != tt.failed {
+			t.Errorf("%s: %q, want %q", name, got, tt.failed)
+		}
+	}
+	day[9].Settled = 2
+	if got := judge(allWell()).withGivenUp(known(day)).Failed; got != "" {
+		t.Errorf("of what was delivered by another: %q", got)
+	}
+}
+
 func TestAFaultOfOursIsNamedBeforeTheirs(t *testing.T) {
 	e := allWell()
 	e.Partners = known([]reports.FailingPartner{{PartnerCode: "acme", FailingSince: noon}})

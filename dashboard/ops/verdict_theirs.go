@@ -38,7 +38,7 @@ func checkSharedHost(e evidence) check {
 		if len(h.Partners) < 2 || h.Served > 0 || h.Differ {
 			continue
 		}
-		return found(fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner")), verdict{Side: sideThem, Tone: "warn", Sentence: fmt.Sprintf("It is them: the host %s, which %s share, has failed for %s.", h.Host, join(h.Partners), e.ago(h.FailingSince)),
+		return found(fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner")), verdict{Side: sideThem, Tone: "warn", Named: true, Sentence: fmt.Sprintf("It is them: the host %s, which %s share, has failed for %s.", h.Host, join(h.Partners), e.ago(h.FailingSince)),
 			Next: "One provider serves these partners. " + waiting(h.Waiting), Href: "/ops/deliveries?" + url.Values{"host": {h.Host}}.Encode(), Link: "Its deliveries"})
 	}
 	return says("no host fails alike for all its partners")
@@ -52,7 +52,7 @@ func checkPartners(e evidence) check {
 	}
 	p := failing[0]
 	n := max(len(failing), s.PartnersFailing)
-	v := verdict{Side: sideThem, Tone: "warn", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
+	v := verdict{Side: sideThem, Tone: "warn", Named: true, Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
 	if n == 1 {
 		v.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
 		if p.GivenUp > 0 {
@@ -123,7 +123,7 @@ func checkPace(e evidence) check {
 	}
 	p := slow[0]
 	pace := fmt.Sprintf("answers in %s, %s times its usual, since %s", english.Duration(p.Pace.Took), english.Number(int64(math.Round(p.Pace.Times()))), e.clock(p.Pace.SlowSince))
-	v := verdict{Side: sideThem, Tone: "warn", Sentence: "It is them: " + p.PartnerCode + " " + pace + ".", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode,
+	v := verdict{Side: sideThem, Tone: "warn", Named: true, Sentence: "It is them: " + p.PartnerCode + " " + pace + ".", Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode,
 		Next: "Its deliveries arrive, but each holds a place for longer. " + waits(p.Waiting)}
 	if n := len(slow) - 1; n > 0 {
 		v.Sentence = fmt.Sprintf("It is them: %s are slow, worst %s: it %s.", count(n+1, "partner"), p.PartnerCode, pace)
