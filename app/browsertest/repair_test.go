@@ -198,6 +198,8 @@ func TestTheListOfDeliveries(t *testing.T) {
 	}
 	b.do(click(chromedp.CSS("tbody tr:nth-child(2) input")), click(chromedp.CSS("tbody tr:nth-child(3) input")))
 	b.sees("2 selected")
+	value[bool](b, `document.querySelector("tbody tr:nth-child(4) td.pick").click(), true`) // beside its checkbox
+	b.sees("3 selected")
 	value[bool](b, `document.querySelector("tbody tr:last-child").scrollIntoView(), true`)
 	if top := value[int](b, `Math.round(document.querySelector(".selection").getBoundingClientRect().top)`); top != 0 {
 		t.Errorf("the bar of what is selected is %d pixels below the top, want 0", top)

@@ -58,10 +58,12 @@
   addEventListener("pageshow", tally); // who comes back finds boxes ticked
 
   // A whole row is its link. What else stands in it is used as ever, and its
-  // text can be selected.
+  // text can be selected. Who misses its checkbox by a little means that.
   document.addEventListener("click", event => {
-    const link = event.target.closest("tbody tr")?.querySelector("th a[href]");
-    if (link && getSelection().isCollapsed && !event.target.closest("a, button, input, label, summary")) link.dispatchEvent(new MouseEvent("click", event));
+    if (event.target.closest("a, button, input, label, summary")) return;
+    const box = event.target.closest("td.pick")?.querySelector("input"), link = event.target.closest("tbody tr")?.querySelector("th a[href]");
+    if (box) box.click();
+    else if (link && getSelection().isCollapsed) link.dispatchEvent(new MouseEvent("click", event));
   });
 
   // Parts marked data-live are fetched anew when something has changed. What is
