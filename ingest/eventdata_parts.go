@@ -16,7 +16,7 @@ func partsOf(text json.RawMessage) (parts []json.RawMessage) {
 	for kind := dec.PeekKind(); kind != ']' && kind != '}'; kind = dec.PeekKind() {
 		part, err := dec.ReadValue()
 		if err != nil {
-			return parts
+			panic(err) // or fields would be lost without a word
 		}
 		end := dec.InputOffset()
 		parts = append(parts, text[end-int64(len(part)):end])
