@@ -32,7 +32,8 @@ func TestAWarningLeadsToWhatRepairsIt(t *testing.T) {
 			}
 		}
 		draft := regexp.MustCompile(`href="(/portal/recover/new[^"]*)"`).FindStringSubmatch(dora.want(200, "GET", "/portal/deliveries/"+id, nil).text)
-		dora.want(200, "GET", html.UnescapeString(draft[1]), nil, "tp_1")
+		dated := dora.want(303, "GET", html.UnescapeString(draft[1]), nil).Header.Get("Location")
+		dora.want(200, "GET", dated, nil, "tp_1")
 		if page := ops.want(200, "GET", "/ops/deliveries/"+id, nil); strings.Contains(page.text, "/portal/verify") {
 			t.Error("an operator is led to a page of the portal")
 		}
