@@ -210,12 +210,53 @@ func TestEvidenceSaysWhatItLeavesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any", nil, "200 deliveries at most", "More was left out.")
+	ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any", nil, "200 deliveries at most", "0 were delivered and 200 were not. More was left out.", "thì chưa. Còn phần khác không đưa vào.", "未送达 200 条。还有内容未列入。")
 	file := eve.want(200, "GET", "/portal/deliveries/evidence?q=state:any&as=json", nil).text
 	if pack := packIn(t, file); pack.Bounds.Complete || pack.Bounds.Deliveries != proof.MaxDeliveries || len(pack.Deliveries) != proof.MaxDeliveries {
 		t.Errorf("%d deliveries, %+v", len(pack.Deliveries), pack.Bounds)
 	}
 	eve.want(200, "POST", "/portal/verify", form("request", file), "The gateway&#39;s key confirms its data.")
+}
+
+// A reference whose delivery did not fit is not one that got nothing, and
+// neither is one whose deliveries are past their retention.
+func TestEvidenceCountsWhatItDoesNotHoldApart(t *testing.T) {
+	h, ops, _, _ := provingHouse(t, ledgertest.New(t, "sqlite"))
+	taken := refused401
+	taken.Outcome, taken.ErrorClass, taken.StatusCode, taken.ErrorDetail = webhook.OutcomeDelivered, "", 200, strings.Repeat("…", 150)
+	refs := []string{"nothing"}
+	for i := range proof.MaxDeliveries - 2 {
+		refs = append(refs, fmt.Sprint("tp_", i))
+		h.sentOnce(t, "acme", refs[i+1], taken, webhook.Delivered)
+	}
+	refs = append(refs, "tp_old")
+	old := h.sentOnce(t, "acme", "tp_old", taken, webhook.Delivered)
+	for _, table := range []string{"attempts WHERE delivery_id", "deliveries WHERE id"} {
+		if _, err := h.DB.Write.ExecContext(t.Context(), "DELETE FROM "+table+" = $1", old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(as string) string {
+		return ops.want(200, "POST", "/ops/reconcile/evidence", url.Values{"references": {strings.Join(refs, "\n")}, "partner": {"acme"}, "as": {as}}).text
+	}
+	pack := packIn(t, ask("json"))
+	held, left := len(pack.Deliveries), proof.MaxDeliveries-2-len(pack.Deliveries)
+	if left == 0 || held == 0 || pack.Bounds.Complete || pack.References[1].Found != "deliveries" || pack.References[len(refs)-2].Found != "left_out" || pack.References[len(refs)-1].Found != "past_retention" {
+		t.Fatalf("%d are held and %d were left out: %+v", held, left, pack.References)
+	}
+	said := fmt.Sprintf("Of 200 references, %d have a notification that was delivered, and 1 have none. Of %d more this evidence cannot tell: what was sent was left out or is past its retention. More was left out.", held, left+1)
+	if page := html.UnescapeString(ask("")); !strings.Contains(page, said) {
+		t.Errorf("it does not say %q: %.3000s", said, page)
+	}
+	rows, err := csv.NewReader(strings.NewReader(strings.Split(ask("csv"), "\n#")[0])).ReadAll()
+	if err != nil || len(rows) != 1+len(refs) {
+		t.Fatalf("%d rows, want one of each reference: %v", len(rows), err)
+	}
+	for i, r := range pack.References {
+		if row := rows[i+1]; row[0] != r.Reference || row[1] != r.Found {
+			t.Errorf("%s, %s is the row %q", r.Reference, r.Found, row)
+		}
+	}
 }
 
 func TestEvidenceOfAReconciliationTellsWhatThePartnerMayKnow(t *testing.T) {

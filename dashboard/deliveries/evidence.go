@@ -234,38 +234,28 @@ func evidenceSentence(s locale.Speller, p proof.Pack, link string) string {
 	case proof.OfDelivery:
 		said = deliverySentence(s, p.Deliveries[0])
 	case proof.OfReconciliation:
-		delivered := map[string]bool{}
-		for _, d := range p.Deliveries {
-			delivered[d.DeliveryID] = arrived(d)
+		arrived, none, unknown := p.Count()
+		said = append(said, s.T("Of %s references, %s have a notification that was delivered, and %s have none.", s.Number(len(p.References)), s.Number(arrived), s.Number(none)))
+		if unknown > 0 {
+			said = append(said, s.T("Of %s more this evidence cannot tell: what was sent was left out or is past its retention.", s.Number(unknown)))
 		}
-		n := 0
-		for _, r := range p.References {
-			for _, id := range r.DeliveryIDs {
-				if delivered[id] {
-					n++
-					break
-				}
-			}
-		}
-		said = append(said, s.T("Of %s references, %s have a notification that was delivered, and %s have none.", s.Number(len(p.References)), s.Number(n), s.Number(len(p.References)-n)))
 	default:
 		n := 0
 		for _, d := range p.Deliveries {
-			if arrived(d) {
+			if d.Arrived() {
 				n++
 			}
 		}
 		said = append(said, s.T("Of %s notifications, %s were delivered and %s were not.", s.Number(len(p.Deliveries)), s.Number(n), s.Number(len(p.Deliveries)-n)))
+	}
+	if !p.Bounds.Complete {
+		said = append(said, s.T("More was left out."))
 	}
 	between := " "
 	if s.Locale == locale.Chinese {
 		between = ""
 	}
 	return strings.Join(append(said, s.T("Every attempt, with our signature: %s", link)), between)
-}
-
-func arrived(d proof.Delivery) bool {
-	return d.State == string(webhook.Delivered) || d.DeliveredBy != ""
 }
 
 func deliverySentence(s locale.Speller, d proof.Delivery) (said []string) {

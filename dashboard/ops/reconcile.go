@@ -108,7 +108,10 @@ func (s pages) reconcileEvidence(w http.ResponseWriter, r *http.Request, q *shel
 	var found []proof.Reference
 	var ids []string
 	for _, a := range answers[:min(len(answers), proof.MaxDeliveries)] {
-		ref := proof.Reference{Reference: a.Reference, Found: cmp.Or(string(a.Why), "deliveries"), EventID: a.EventID, DeliveryIDs: []string{}}
+		if a.Why == reports.WhyNot && len(a.Deliveries) == 0 {
+			a.Why = reports.PastRetention // the event is kept for longer
+		}
+		ref := proof.Reference{Reference: a.Reference, Found: cmp.Or(string(a.Why), proof.FoundDeliveries), EventID: a.EventID, DeliveryIDs: []string{}}
 		for _, d := range a.Deliveries {
 			if ref.DeliveryIDs = append(ref.DeliveryIDs, d.ID); !slices.Contains(ids, d.ID) {
 				ids = append(ids, d.ID)
@@ -120,7 +123,7 @@ func (s pages) reconcileEvidence(w http.ResponseWriter, r *http.Request, q *shel
 	if err != nil {
 		return err
 	}
-	pack.PartnerCode, pack.References = code, found
+	pack.PartnerCode, pack.References, pack.Notes = code, found, append(pack.Notes, proof.NoteLeftOut)
 	pack.Bounds.Complete = pack.Bounds.Complete && whole
 	return s.HandOver(w, r, q, pack, "/portal/deliveries")
 }

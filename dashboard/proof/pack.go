@@ -115,10 +115,16 @@ type Attempt struct {
 // Reference is one reference of a reconciliation and what was found of it.
 type Reference struct {
 	Reference   string   `json:"reference"`
-	Found       string   `json:"found"` // "deliveries", or why there are none to show
+	Found       string   `json:"found"` // one of the words below, or why there are none to show
 	EventID     string   `json:"eventId"`
-	DeliveryIDs []string `json:"deliveryIds"`
+	DeliveryIDs []string `json:"deliveryIds"` // also of those that were left out
 }
+
+// What a Reference found beside a reports.Why.
+const (
+	FoundDeliveries = "deliveries"
+	FoundLeftOut    = "left_out" // deliveries, none of which the pack holds
+)
 
 // What must be known to read a pack. The pages translate them.
 var (
@@ -126,6 +132,7 @@ var (
 	NoteOld     = locale.Text("Attempts made before certificates were kept have no certificate hash.")
 	NoteAnswers = locale.Text("Hashes of answers are over the part that is kept: the first 16 KiB.")
 	NoteUnseen  = locale.Text("An address inside the gateway's own networks is not told.")
+	NoteLeftOut = locale.Text("A reference names its deliveries also where they were left out.")
 )
 
 // New begins a pack about a partner.
@@ -174,6 +181,43 @@ func (p *Pack) attempt(a webhook.Attempt) Attempt {
 		shown.Answer = text(a.ResponseBody, p.Bounds.AnswerBodyListed)
 	}
 	return shown
+}
+
+// held returns the deliveries by their ids.
+func (p *Pack) held() map[string]Delivery {
+	byID := make(map[string]Delivery, len(p.Deliveries))
+	for _, d := range p.Deliveries {
+		byID[d.DeliveryID] = d
+	}
+	return byID
+}
+
+// Count counts the references of which a delivery arrived, those of which none
+// did, and those of which the pack cannot tell: what it would take was left out
+// or is past its retention.
+func (p *Pack) Count() (arrived, none, unknown int) {
+	held := p.held()
+	for _, r := range p.References {
+		brought, whole := false, r.Found != string(reports.PastRetention)
+		for _, id := range r.DeliveryIDs {
+			d, here := held[id]
+			brought, whole = brought || d.Arrived(), whole && here
+		}
+		switch {
+		case brought:
+			arrived++
+		case whole:
+			none++
+		default:
+			unknown++
+		}
+	}
+	return arrived, none, unknown
+}
+
+// Arrived reports whether the receiver has taken the event of the delivery.
+func (d Delivery) Arrived() bool {
+	return d.State == string(webhook.Delivered) || d.DeliveredBy != ""
 }
 
 // publicAddress is the address that an attempt dialled; empty if it lies inside

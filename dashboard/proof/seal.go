@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,22 +34,43 @@ type Sealed struct {
 }
 
 // Seal signs a pack with the key keyID. A pack too large to be checked like a
-// notification loses deliveries from its end, and says so.
+// notification loses deliveries from its end, then references, and says so.
 func (p Pack) Seal(ctx context.Context, keyID string, sign Signer) (s Sealed, err error) {
 	p.KeyID = keyID
 	for {
+		p.References = p.marked()
 		if s.Text, err = p.text(); err != nil {
 			return s, err
 		}
-		if len(s.Text) <= maxText || len(p.Deliveries) == 0 {
+		if len(s.Text) <= maxText || len(p.Deliveries)+len(p.References) == 0 {
 			break
 		}
 		p.Bounds.Complete = false
-		p.Deliveries = p.Deliveries[:len(p.Deliveries)*maxText/(len(s.Text)+1)]
+		if len(p.Deliveries) > 0 {
+			p.Deliveries = fitting(p.Deliveries, len(s.Text))
+		} else {
+			p.References = fitting(p.References, len(s.Text))
+		}
 	}
 	s.Pack, s.SHA256 = p, hash(s.Text)
 	s.Signature, err = sign(ctx, keyID, s.Text)
 	return s, err
+}
+
+// fitting is the beginning of all that about fits where all together take size
+// bytes; it is always shorter.
+func fitting[T any](all []T, size int) []T { return all[:len(all)*maxText/(size+1)] }
+
+// marked returns the references, those marked whose deliveries were all left
+// out.
+func (p Pack) marked() []Reference {
+	held, marked := p.held(), slices.Clone(p.References)
+	for i, r := range marked {
+		if r.Found == FoundDeliveries && !slices.ContainsFunc(r.DeliveryIDs, func(id string) bool { return held[id].DeliveryID != "" }) {
+			marked[i].Found = FoundLeftOut
+		}
+	}
+	return marked
 }
 
 func (p Pack) text() ([]byte, error) {
@@ -69,24 +91,24 @@ var columns = []string{"reference", "found", "delivery_id", "event_id", "type", 
 	"attempt", "trigger", "started_at", "duration_ms", "address", "tls_version", "certificate_sha256", "certificate_ends", "webhook_timestamp", "webhook_signature",
 	"outcome", "status_code", "error_class", "error_detail", "answer_bytes", "answer_sha256"}
 
-// CSV is the pack as a table: a row for each attempt, for each delivery and for
-// each reference without any. Its last line is the signature of all before it.
+// CSV is the pack as a table: a row for each attempt, for each delivery without
+// any, for each that a reference names and that was left out, and for each
+// reference without deliveries. Its last line is the signature of all before it.
 func (s Sealed) CSV(ctx context.Context, sign Signer) ([]byte, error) {
 	var b bytes.Buffer
 	w := shell.NewCSV(&b) // a buffer refuses nothing
 	_ = w.Write(columns)
-	byID, asked := map[string]Delivery{}, map[string]bool{}
-	for _, d := range s.Deliveries {
-		byID[d.DeliveryID] = d
-	}
+	byID, asked := s.held(), map[string]bool{}
 	for _, r := range s.References {
 		if len(r.DeliveryIDs) == 0 {
-			_ = w.Write(append([]string{shell.Cell(r.Reference), r.Found, "", r.EventID}, make([]string, len(columns)-4)...))
+			writeReference(w, r, r.Found, "")
 		}
 		for _, id := range r.DeliveryIDs {
 			if d, held := byID[id]; held {
 				asked[id] = true
 				writeDelivery(w, r, d)
+			} else {
+				writeReference(w, r, FoundLeftOut, id)
 			}
 		}
 	}
@@ -100,6 +122,11 @@ func (s Sealed) CSV(ctx context.Context, sign Signer) ([]byte, error) {
 	signature, err := sign(ctx, s.KeyID, b.Bytes())
 	b.WriteString("# signature " + signature + "\n")
 	return b.Bytes(), err
+}
+
+// writeReference writes a reference without what was sent of it.
+func writeReference(w *csv.Writer, r Reference, found, deliveryID string) {
+	_ = w.Write(append([]string{shell.Cell(r.Reference), found, deliveryID, r.EventID}, make([]string, len(columns)-4)...))
 }
 
 func writeDelivery(w *csv.Writer, r Reference, d Delivery) {
