@@ -259,6 +259,27 @@ func TestEvidenceCountsWhatItDoesNotHoldApart(t *testing.T) {
 	}
 }
 
+// An erasure empties answers, which does not mean that they were empty.
+func TestEvidenceOfAnErasedEventTellsNothingOfItsAnswers(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		h, ops, _, _ := provingHouse(t, b)
+		id := h.sentOnce(t, "acme", "tp_1", refused401, webhook.Exhausted)
+		if _, done, err := h.Erase(t.Context(), partners.DataSubject{PartnerCode: "acme", CardID: "card_1"}, partners.AuditEntry{Actor: "dpo", Action: "erase", Detail: "asked"}); err != nil || !done {
+			t.Fatal(done, err)
+		}
+		file := ops.want(200, "GET", "/ops/deliveries/"+id+"/evidence?as=json", nil).text
+		d := packIn(t, file).Deliveries[0]
+		if a := d.Attempts[0]; !d.Erased || a.StatusCode != 401 || strings.Contains(file, `"answerSha256"`) || strings.Contains(file, `"errorDetail"`) || strings.Contains(file, `"webhookSignature"`) || !strings.Contains(file, proof.NoteErased) {
+			t.Errorf("%+v", d)
+		}
+		rows, err := csv.NewReader(strings.NewReader(strings.Split(ops.want(200, "GET", "/ops/deliveries/"+id+"/evidence?as=csv", nil).text, "\n#")[0])).ReadAll()
+		if err != nil || rows[1][28] != "" || rows[1][29] != "" {
+			t.Errorf("%v %v", rows, err)
+		}
+		ops.want(200, "GET", "/ops/deliveries/"+id+"/evidence", nil, proof.NoteErased)
+	})
+}
+
 func TestEvidenceOfAReconciliationTellsWhatThePartnerMayKnow(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		h, ops, _, _ := provingHouse(t, b)

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -87,6 +88,7 @@ type Delivery struct {
 	DataSHA256   string    `json:"dataSha256"` // of the text of its RSA signature; empty: erased, or past its retention
 	BodySHA256   string    `json:"bodySha256,omitempty"`
 	BodyBytes    int       `json:"bodyBytes,omitempty"`
+	Erased       bool      `json:"erased,omitempty"` // nothing tells any more what was sent and answered
 	Attempts     []Attempt `json:"attempts"`
 }
 
@@ -100,15 +102,15 @@ type Attempt struct {
 	TLSVersion        string   `json:"tlsVersion"`
 	CertificateSHA256 string   `json:"certificateSha256"`
 	CertificateEnds   web.Time `json:"certificateEnds"`
-	WebhookTimestamp  string   `json:"webhookTimestamp"`
-	WebhookSignature  string   `json:"webhookSignature"`
+	WebhookTimestamp  string   `json:"webhookTimestamp,omitempty"`
+	WebhookSignature  string   `json:"webhookSignature,omitempty"`
 	Outcome           string   `json:"outcome"`
 	StatusCode        int      `json:"statusCode"`
 	ErrorClass        string   `json:"errorClass"`
-	ErrorDetail       string   `json:"errorDetail"`
-	AnswerBytes       int      `json:"answerBytes"` // that are kept
-	AnswerSHA256      string   `json:"answerSha256"`
-	AnswerCut         bool     `json:"answerCut"` // there was more than is kept
+	ErrorDetail       string   `json:"errorDetail,omitempty"`
+	AnswerBytes       int      `json:"answerBytes,omitempty"`  // that are kept
+	AnswerSHA256      string   `json:"answerSha256,omitempty"` // of them; absent: there was no answer, or it was erased
+	AnswerCut         bool     `json:"answerCut,omitempty"`    // there was more than is kept
 	Answer            string   `json:"answer,omitempty"`
 }
 
@@ -133,6 +135,7 @@ var (
 	NoteAnswers = locale.Text("Hashes of answers are over the part that is kept: the first 16 KiB.")
 	NoteUnseen  = locale.Text("An address inside the gateway's own networks is not told.")
 	NoteLeftOut = locale.Text("A reference names its deliveries also where they were left out.")
+	NoteErased  = locale.Text("Of an event that was erased, headers, answers and details of errors are not kept any more.")
 )
 
 // New begins a pack about a partner.
@@ -153,11 +156,19 @@ func (p *Pack) Add(of reports.Proof, body []byte) {
 		EndpointID: of.EndpointID, URL: of.URL, State: string(of.Shown(of.Window)), Trigger: string(of.Trigger),
 		CreatedAt: web.Time(of.CreatedAt), FinishedAt: web.Time(of.FinishedAt), AttemptCount: of.Delivery.Attempts,
 		ReplayOf: of.ReplayOf, DeliveredBy: of.DeliveredBy, SignedWith: of.Event.KeyID, Attempts: []Attempt{}}
-	if of.Event.ID != "" && !of.Event.Erased.Done() {
+	d.Erased = of.Event.Erased.Done()
+	if of.Event.ID != "" && !d.Erased {
 		d.DataSHA256 = hash(of.Event.Data)
 	}
+	if d.Erased && !slices.Contains(p.Notes, NoteErased) {
+		p.Notes = append(p.Notes, NoteErased)
+	}
 	for _, a := range of.Attempts {
-		d.Attempts = append(d.Attempts, p.attempt(a))
+		shown := told(a)
+		if !d.Erased {
+			p.answer(&shown, a)
+		}
+		d.Attempts = append(d.Attempts, shown)
 	}
 	if p.About == OfDelivery && of.Delivery.Attempts > p.Bounds.AttemptsEach {
 		p.Bounds.Complete = false
@@ -168,19 +179,23 @@ func (p *Pack) Add(of reports.Proof, body []byte) {
 	p.Deliveries = append(p.Deliveries, d)
 }
 
-func (p *Pack) attempt(a webhook.Attempt) Attempt {
-	shown := Attempt{Number: a.Number, Trigger: string(a.Trigger), StartedAt: web.Time(a.StartedAt), DurationMs: a.Phases.Total.Milliseconds(),
+// told is what an attempt keeps also when its event is erased.
+func told(a webhook.Attempt) Attempt {
+	return Attempt{Number: a.Number, Trigger: string(a.Trigger), StartedAt: web.Time(a.StartedAt), DurationMs: a.Phases.Total.Milliseconds(),
 		Address: publicAddress(a), TLSVersion: a.TLSVersion, CertificateSHA256: hex.EncodeToString(a.Certificate), CertificateEnds: web.Time(a.TLSNotAfter),
-		WebhookTimestamp: header(a, signer.HeaderTimestamp), WebhookSignature: header(a, signer.HeaderSignature),
-		Outcome: string(a.Outcome), StatusCode: a.StatusCode, ErrorClass: string(a.ErrorClass), ErrorDetail: a.ErrorDetail,
-		AnswerBytes: len(a.ResponseBody), AnswerSHA256: hash(a.ResponseBody), AnswerCut: a.Truncated}
+		Outcome: string(a.Outcome), StatusCode: a.StatusCode, ErrorClass: string(a.ErrorClass)}
+}
+
+// answer tells what else an attempt sent and got.
+func (p *Pack) answer(shown *Attempt, a webhook.Attempt) {
+	shown.WebhookTimestamp, shown.WebhookSignature, shown.ErrorDetail = header(a, signer.HeaderTimestamp), header(a, signer.HeaderSignature), a.ErrorDetail
 	if a.StatusCode == 0 {
-		shown.AnswerSHA256 = ""
+		return
 	}
+	shown.AnswerBytes, shown.AnswerSHA256, shown.AnswerCut = len(a.ResponseBody), hash(a.ResponseBody), a.Truncated
 	if p.Bounds.AnswerBodyListed > 0 {
 		shown.Answer = text(a.ResponseBody, p.Bounds.AnswerBodyListed)
 	}
-	return shown
 }
 
 // held returns the deliveries by their ids.

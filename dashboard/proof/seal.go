@@ -141,12 +141,15 @@ func writeDelivery(w *csv.Writer, r Reference, d Delivery) {
 }
 
 func writeAttempt(w *csv.Writer, row []string, a Attempt) {
-	code := ""
+	code, kept := "", ""
 	if a.StatusCode > 0 {
 		code = strconv.Itoa(a.StatusCode)
 	}
+	if a.AnswerSHA256 != "" {
+		kept = strconv.Itoa(a.AnswerBytes)
+	}
 	_ = w.Write(append(row[:len(row):len(row)], strconv.Itoa(a.Number), a.Trigger, spell(a.StartedAt), strconv.FormatInt(a.DurationMs, 10), a.Address, a.TLSVersion,
-		a.CertificateSHA256, spell(a.CertificateEnds), a.WebhookTimestamp, shell.Cell(a.WebhookSignature), a.Outcome, code, a.ErrorClass, shell.Cell(a.ErrorDetail), strconv.Itoa(a.AnswerBytes), a.AnswerSHA256))
+		a.CertificateSHA256, spell(a.CertificateEnds), a.WebhookTimestamp, shell.Cell(a.WebhookSignature), a.Outcome, code, a.ErrorClass, shell.Cell(a.ErrorDetail), kept, a.AnswerSHA256))
 }
 
 func spell(t web.Time) string { return web.FormatTime(time.Time(t)) }
