@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestEvidenceOfADeliveryIsHandedOver(t *testing.T) {
 				t.Errorf("%s: the delivery does not lead to its evidence", base)
 			}
 			page := b.want(200, "GET", base+"/deliveries/"+id+"/evidence", nil, certificate, "93.184.216.34", "answered 401", "wrong &lt;signature&gt;", "TLS 1.3",
-				"It has not been delivered.", "Thông báo chưa được gửi thành công.", "尚未送达。", "https://pay.example.com/portal/deliveries/"+id+"/evidence", gatewayKey().ID())
+				"We sent TopupCard for tp_1 (event "+h.look(t, id).EventID+") to its endpoint, now at https://partner.example.com/hook.", "It has not been delivered.", "Thông báo chưa được gửi thành công.", "尚未送达。", "https://pay.example.com/portal/deliveries/"+id+"/evidence", gatewayKey().ID())
 			text := html.UnescapeString(regexp.MustCompile(`(?s)The signed text</summary><pre[^>]*>(.*?)</pre>`).FindStringSubmatch(page.text)[1])
 			signature := html.UnescapeString(regexp.MustCompile(`<dt>Signature</dt><dd><code[^>]*>([^<]*)<`).FindStringSubmatch(page.text)[1])
 			if err := signer.Verify(gatewayKey().Public(), []byte(text), signature); err != nil {
@@ -130,6 +131,19 @@ func TestEvidenceOfADeliveryIsHandedOver(t *testing.T) {
 			t.Errorf("%d entries of the audit log, want one for each page and each file", n)
 		}
 	})
+}
+
+func TestEvidenceDoesNotSayThatItSentWhatNoConnectionTook(t *testing.T) {
+	h, ops, _, _ := provingHouse(t, ledgertest.New(t, "sqlite"))
+	wrong := refused401
+	wrong.ErrorClass, wrong.StatusCode, wrong.ResponseBody = webhook.ErrorTLS, 0, nil
+	for _, a := range []webhook.Attempt{wrong, {Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorDNS}} {
+		id := h.sentOnce(t, "acme", "tp_1", a, webhook.Exhausted)
+		page := ops.want(200, "GET", "/ops/deliveries/"+id+"/evidence", nil, "We tried to send TopupCard for tp_1", "Chúng tôi đã thử gửi TopupCard", "我们曾尝试将 TopupCard")
+		if strings.Contains(page.text, "We sent") {
+			t.Errorf("%s: it says that it was sent", a.ErrorClass)
+		}
+	}
 }
 
 func eventOf(t *testing.T, h *signingHouse, id string) webhook.Event {
@@ -189,7 +203,8 @@ func TestEvidenceOfAListIsOfOnePartner(t *testing.T) {
 		foreign := h.sentOnce(t, "globex", "tp_9", inside, webhook.Exhausted)
 		ops.want(400, "GET", "/ops/deliveries/evidence?q=state:any", nil, "must be one: evidence is handed to one partner")
 		ops.want(400, "GET", "/ops/deliveries/evidence?q=nonsense:x", nil)
-		ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any+partner:acme", nil, "Of 2 notifications, 1 were delivered and 1 were not.", "https://pay.example.com/portal/deliveries/evidence?q=state%3Aany</pre>", first, second, "Nothing was left out.")
+		ops.want(400, "GET", "/ops/deliveries/evidence?q=state:any+ref:nothing", nil, "nothing was found")
+		ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any+partner:acme", nil, "Of 2 notifications, 1 were delivered and 1 were not.", "https://pay.example.com/portal/deliveries/evidence?id="+second+"&amp;id="+first+"</pre>", first, second, "Nothing was left out.")
 		eve.want(200, "GET", "/portal/deliveries/evidence?q=state:any", nil, first, second)
 		for _, address := range []string{"/portal/deliveries/evidence?q=state:any&as=json", "/portal/deliveries/evidence?as=json&id=" + first + "&id=" + foreign} {
 			if pack := packIn(t, mallory.want(200, "GET", address, nil).text); pack.PartnerCode != "globex" || len(pack.Deliveries) != 1 || pack.Deliveries[0].DeliveryID != foreign || pack.Deliveries[0].Attempts[0].Address != "" {
@@ -210,9 +225,17 @@ func TestEvidenceSaysWhatItLeavesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any", nil, "200 deliveries at most", "0 were delivered and 200 were not. More was left out.", "thì chưa. Còn phần khác không đưa vào.", "未送达 200 条。还有内容未列入。")
-	file := eve.want(200, "GET", "/portal/deliveries/evidence?q=state:any&as=json", nil).text
-	if pack := packIn(t, file); pack.Bounds.Complete || pack.Bounds.Deliveries != proof.MaxDeliveries || len(pack.Deliveries) != proof.MaxDeliveries {
+	page := ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any+since:24h+partner:acme", nil, "200 deliveries at most", "0 were delivered and 200 were not. More was left out.", "thì chưa. Còn phần khác không đưa vào.", "未送达 200 条。还有内容未列入。")
+	ofOperator := packIn(t, ops.want(200, "GET", "/ops/deliveries/evidence?q=state:any+since:24h+partner:acme&as=json", nil).text)
+	if _, err := h.Append(t.Context(), ledgertest.NewEvent("acme", "tp_later", "Pending")); err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`https://pay.example.com(/portal/deliveries/evidence\?[^<]*)</pre>`).FindStringSubmatch(page.text)[1]
+	file := eve.want(200, "GET", html.UnescapeString(link)+"&as=json", nil).text
+	if same := packIn(t, file); !reflect.DeepEqual(same.Deliveries, ofOperator.Deliveries) {
+		t.Errorf("%s shows other deliveries than those that were sealed", link)
+	}
+	if pack := ofOperator; pack.Bounds.Complete || pack.Bounds.Deliveries != proof.MaxDeliveries || len(pack.Deliveries) != proof.MaxDeliveries {
 		t.Errorf("%d deliveries, %+v", len(pack.Deliveries), pack.Bounds)
 	}
 	eve.want(200, "POST", "/portal/verify", form("request", file), "The gateway&#39;s key confirms its data.")
@@ -291,6 +314,8 @@ func TestEvidenceOfAReconciliationTellsWhatThePartnerMayKnow(t *testing.T) {
 			t.Error("evidence is offered for two partners")
 		}
 		ops.want(400, "POST", "/ops/reconcile/evidence", form("references", pasted))
+		ops.want(400, "POST", "/ops/reconcile/evidence", form("references", pasted, "partner", "no code"))
+		ops.want(404, "POST", "/ops/reconcile/evidence", form("references", pasted, "partner", "nobody"))
 		ask := func(as string) answer {
 			return ops.want(200, "POST", "/ops/reconcile/evidence", url.Values{"references": {pasted}, "partner": {"acme"}, "as": {as}})
 		}
@@ -303,7 +328,7 @@ func TestEvidenceOfAReconciliationTellsWhatThePartnerMayKnow(t *testing.T) {
 			t.Errorf("%s, %+v", got, pack)
 		}
 		page, table := ask("").text, ask("csv").text
-		if !strings.Contains(page, "Of 3 references, 0 have a notification that was delivered, and 3 have none.") || !strings.Contains(page, `name="references"`) {
+		if !strings.Contains(page, "Of 3 references, 0 have a notification that was delivered, and 3 have none. The evidence, with our signature: https://pay.example.com/portal/deliveries/evidence?id="+mine+"<") || !strings.Contains(page, `name="references"`) {
 			t.Errorf("%.3000s", page)
 		}
 		for _, text := range []string{page, table} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +82,7 @@ func (s Pages) deliveryEvidence(w http.ResponseWriter, r *http.Request, q *shell
 	}
 	pack := proof.New(proof.OfDelivery, d.PartnerCode, s.PublicURL, q.Now)
 	pack.Add(d, body)
-	return s.HandOver(w, r, q, pack, EvidencePath("/portal", id))
+	return s.HandOver(w, r, q, pack)
 }
 
 // listEvidence proves the deliveries of a search, or those that were selected.
@@ -89,6 +90,7 @@ func (s Pages) listEvidence(w http.ResponseWriter, r *http.Request, q *shell.Req
 	ids, typed, whole := r.URL.Query()["id"], "", true
 	if len(ids) == 0 {
 		typed, _ = mergeQuery(r.URL.Query())
+		typed = cmp.Or(typed, "state:"+stateAttention)
 		search, err := parseQuery(typed, q.Here(q.Now))
 		if err != nil {
 			return webhook.Invalid("q", QueryProblem(q, err))
@@ -109,22 +111,35 @@ func (s Pages) listEvidence(w http.ResponseWriter, r *http.Request, q *shell.Req
 	}
 	pack.Search = typed
 	pack.Bounds.Complete = pack.Bounds.Complete && whole
-	return s.HandOver(w, r, q, pack, "/portal/deliveries/evidence?"+ofOnePartner(r.URL.Query(), typed).Encode())
+	return s.HandOver(w, r, q, pack)
 }
 
-// ofOnePartner is the query of a list as the partner asks it: who it is of goes
-// without saying.
-func ofOnePartner(asked url.Values, typed string) url.Values {
-	if ids := asked["id"]; len(ids) > 0 {
-		return url.Values{"id": ids}
+// evidencePath is where the partner finds the evidence of what a pack holds: of
+// exactly the same deliveries, or if an address does not hold their ids, of
+// what the same search finds between the first and the last of them.
+func evidencePath(p proof.Pack) string {
+	if p.About == proof.OfDelivery {
+		return EvidencePath("/portal", p.Deliveries[0].DeliveryID)
 	}
-	var kept []string
-	for _, term := range strings.Fields(typed) {
-		if !strings.HasPrefix(strings.ToLower(term), "partner:") {
-			kept = append(kept, term)
+	const list = "/portal/deliveries/evidence?"
+	ids := url.Values{}
+	for _, d := range p.Deliveries {
+		ids.Add("id", d.DeliveryID)
+	}
+	if exact := list + ids.Encode(); len(exact) <= maxAddress {
+		return exact
+	}
+	first, last := slices.Min(ids["id"]), slices.Max(ids["id"]) // ids are in the order of time
+	terms := []string{"since:" + webhook.IDTime(webhook.DeliveryPrefix, first).Format(time.RFC3339Nano),
+		"until:" + webhook.IDTime(webhook.DeliveryPrefix, last).Add(time.Millisecond).Format(time.RFC3339Nano)}
+	for _, term := range strings.Fields(cmp.Or(p.Search, "state:"+stateAny)) {
+		switch key, _, _ := strings.Cut(strings.ToLower(term), ":"); key {
+		case "partner", "since", "until": // whose they are goes without saying
+		default:
+			terms = append(terms, term)
 		}
 	}
-	return url.Values{"q": {strings.Join(kept, " ")}}
+	return list + url.Values{"q": {strings.Join(terms, " ")}}.Encode()
 }
 
 // Prove begins the pack of several deliveries of a scope, which must be of one
@@ -134,11 +149,14 @@ func (s Pages) Prove(r *http.Request, q *shell.Request, scope partners.Scope, ab
 	if err != nil {
 		return proof.Pack{}, err
 	}
-	code := q.User.PartnerCode
+	code := scope.Partner()
 	for _, d := range proofs {
 		if code = cmp.Or(code, d.PartnerCode); d.PartnerCode != code {
 			return proof.Pack{}, webhook.Invalid("partner", q.T("must be one: evidence is handed to one partner and shows nothing of another. Search with partner:CODE"))
 		}
+	}
+	if code == "" {
+		return proof.Pack{}, webhook.Invalid("id", q.T("must be that of a delivery: nothing was found, so there is nothing to prove to anybody"))
 	}
 	pack := proof.New(about, code, s.PublicURL, q.Now)
 	pack.Bounds.Complete = len(ids) <= proof.MaxDeliveries
@@ -149,8 +167,8 @@ func (s Pages) Prove(r *http.Request, q *shell.Request, scope partners.Scope, ab
 }
 
 // HandOver signs a pack, notes who takes it, and answers with it: as a page, or
-// as the file that "as" asks for. link is where the partner finds the same.
-func (s Pages) HandOver(w http.ResponseWriter, r *http.Request, q *shell.Request, pack proof.Pack, link string) error {
+// as the file that "as" asks for.
+func (s Pages) HandOver(w http.ResponseWriter, r *http.Request, q *shell.Request, pack proof.Pack) error {
 	if s.Composer == nil {
 		return &webhook.Error{Kind: webhook.KindUnavailable, Message: q.T("This process cannot sign.")}
 	}
@@ -179,7 +197,7 @@ func (s Pages) HandOver(w http.ResponseWriter, r *http.Request, q *shell.Request
 		file, err := sealed.CSV(r.Context(), s.Composer.Sign)
 		return sendFile(w, "text/csv; charset=utf-8", name+".csv", file, err)
 	}
-	return q.Render(w, r, "evidence", s.evidenceView(r, q, sealed, s.PublicURL+link))
+	return q.Render(w, r, "evidence", s.evidenceView(r, q, sealed))
 }
 
 func sendFile(w http.ResponseWriter, kind, name string, file []byte, err error) error {
@@ -192,7 +210,7 @@ func sendFile(w http.ResponseWriter, kind, name string, file []byte, err error) 
 	return nil
 }
 
-func (s Pages) evidenceView(r *http.Request, q *shell.Request, sealed proof.Sealed, link string) evidenceView {
+func (s Pages) evidenceView(r *http.Request, q *shell.Request, sealed proof.Sealed) evidenceView {
 	v := evidenceView{Sealed: sealed, Alone: sealed.About == proof.OfDelivery, Again: evidenceForm{r.Method, r.URL.Path, url.Values{}}, Back: s.Base + "/deliveries"}
 	asked := r.URL.Query()
 	if r.Method == http.MethodPost {
@@ -218,7 +236,7 @@ func (s Pages) evidenceView(r *http.Request, q *shell.Request, sealed proof.Seal
 		v.Rows = append(v.Rows, row)
 	}
 	for _, language := range locale.All() {
-		v.Sentences = append(v.Sentences, spokenSentence{language, locale.Name(language), evidenceSentence(locale.Speller{Locale: language}, sealed.Pack, link)})
+		v.Sentences = append(v.Sentences, spokenSentence{language, locale.Name(language), evidenceSentence(locale.Speller{Locale: language}, sealed.Pack)})
 	}
 	return v
 }
@@ -228,7 +246,7 @@ func attemptWords(t Say, a proof.Attempt) string {
 }
 
 // evidenceSentence says what a pack comes to, for a letter to the partner.
-func evidenceSentence(s locale.Speller, p proof.Pack, link string) string {
+func evidenceSentence(s locale.Speller, p proof.Pack) string {
 	var said []string
 	switch p.About {
 	case proof.OfDelivery:
@@ -251,11 +269,14 @@ func evidenceSentence(s locale.Speller, p proof.Pack, link string) string {
 	if !p.Bounds.Complete {
 		said = append(said, s.T("More was left out."))
 	}
+	if len(p.Deliveries) > 0 {
+		said = append(said, s.T("The evidence, with our signature: %s", p.Gateway+evidencePath(p)))
+	}
 	between := " "
 	if s.Locale == locale.Chinese {
 		between = ""
 	}
-	return strings.Join(append(said, s.T("Every attempt, with our signature: %s", link)), between)
+	return strings.Join(said, between)
 }
 
 func deliverySentence(s locale.Speller, d proof.Delivery) (said []string) {
@@ -264,7 +285,11 @@ func deliverySentence(s locale.Speller, d proof.Delivery) (said []string) {
 	}
 	last := d.Attempts[len(d.Attempts)-1]
 	at := s.Time(time.Time(last.StartedAt)) + " UTC"
-	said = append(said, s.T("We sent %s for %s (event %s) to %s.", d.WebhookType, d.Reference, d.EventID, d.URL),
+	sent := locale.Text("We sent %s for %s (event %s) to its endpoint, now at %s.")
+	if !d.Reached() {
+		sent = locale.Text("We tried to send %s for %s (event %s) to its endpoint, now at %s.")
+	}
+	said = append(said, s.T(sent, d.WebhookType, d.Reference, d.EventID, cmp.Or(d.URL, "–")),
 		s.T("Attempt %s, at %s: %s.", strconv.Itoa(last.Number), at, attemptWords(s.T, last)))
 	switch {
 	case d.DeliveredBy != "":

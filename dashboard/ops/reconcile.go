@@ -97,8 +97,11 @@ func ownerOf(answers []reports.Reconciled) (code string) {
 // They are looked up as the partner itself may see them.
 func (s pages) reconcileEvidence(w http.ResponseWriter, r *http.Request, q *shell.Request) error {
 	code, refs := strings.TrimSpace(r.PostForm.Get("partner")), pastedReferences(r.PostForm.Get("references"))
-	if code == "" {
+	if partners.CheckCode(code) != nil {
 		return webhook.Invalid("partner", "must be the code of the partner that gets the evidence")
+	}
+	if _, err := s.Accounts.Partner(r.Context(), code); err != nil {
+		return err
 	}
 	answers, err := s.Reports.Reconcile(r.Context(), partners.Only(code), code, refs, s.Retention)
 	if err != nil {
@@ -123,7 +126,7 @@ func (s pages) reconcileEvidence(w http.ResponseWriter, r *http.Request, q *shel
 	if err != nil {
 		return err
 	}
-	pack.PartnerCode, pack.References, pack.Notes = code, found, append(pack.Notes, proof.NoteLeftOut)
+	pack.References, pack.Notes = found, append(pack.Notes, proof.NoteLeftOut)
 	pack.Bounds.Complete = pack.Bounds.Complete && whole
-	return s.HandOver(w, r, q, pack, "/portal/deliveries")
+	return s.HandOver(w, r, q, pack)
 }

@@ -235,6 +235,14 @@ func (d Delivery) Arrived() bool {
 	return d.State == string(webhook.Delivered) || d.DeliveredBy != ""
 }
 
+// Reached reports whether an attempt that the pack holds got a connection over
+// which the notification could be sent.
+func (d Delivery) Reached() bool {
+	return slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
+		return a.StatusCode > 0 || a.TLSVersion != "" && a.ErrorClass != string(webhook.ErrorTLS)
+	})
+}
+
 // publicAddress is the address that an attempt dialled; empty if it lies inside
 // the gateway's own networks, which a pack leads out of.
 func publicAddress(a webhook.Attempt) string {
