@@ -143,6 +143,9 @@ func TestEvidenceDoesNotSayThatItSentWhatNoConnectionTook(t *testing.T) {
 		if strings.Contains(page.text, "We sent") {
 			t.Errorf("%s: it says that it was sent", a.ErrorClass)
 		}
+		if page := ops.want(200, "GET", "/ops/deliveries/"+id, nil); strings.Contains(page.text, "evidence.take") {
+			t.Error("that it was looked at stands in the delivery's history")
+		}
 	}
 }
 

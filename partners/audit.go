@@ -19,6 +19,7 @@ type AuditEntry struct {
 type AuditFilter struct {
 	Actor       string
 	Action      string // a whole one, or its beginning up to a dot: "login."
+	Without     string // an action whose entries are left out
 	Target      string
 	PartnerCode string // whose entries alone may be seen
 	Since       time.Time

@@ -54,7 +54,8 @@ type otherDelivery struct {
 	Relation string
 }
 
-// maxHistory is how many audit entries of a delivery are shown.
+// maxHistory is how many audit entries of a delivery are shown. Whoever looks at
+// its evidence changes nothing of it and is not among them.
 const maxHistory = 50
 
 // deliveryAt is the delivery of the path with its attempts, if the reader may see
@@ -97,7 +98,7 @@ func (s Pages) deliveryPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 		},
 		func() {
 			v.History = shell.Cached(ctx, s.Memory, "delivery/history/"+key, func(ctx context.Context) ([]ActivityRow, error) {
-				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, PartnerCode: q.User.PartnerCode, Limit: maxHistory})
+				found, _, err := s.Trail.AuditEntries(ctx, partners.AuditFilter{Target: d.ID, Without: "evidence.take", PartnerCode: q.User.PartnerCode, Limit: maxHistory})
 				return ActivityRows(q, found), err
 			})
 		},

@@ -131,6 +131,7 @@ func TestTheAuditIsNarrowed(t *testing.T) {
 			{partners.AuditFilter{Action: "endpoint."}, "endpoint.resume endpoint.pause"},
 			{partners.AuditFilter{Action: "endpoint.pause"}, "endpoint.pause"},
 			{partners.AuditFilter{Action: "endpoint"}, ""},
+			{partners.AuditFilter{Actor: "ann", Without: "partner.disable"}, "endpoints endpoint.resume"},
 			{partners.AuditFilter{Target: e.ID, Actor: "api"}, "endpoint.pause"},
 			{partners.AuditFilter{PartnerCode: "acme"}, "login.ok endpoint.resume endpoint.pause"},
 			{partners.AuditFilter{PartnerCode: "other"}, "partner.disable"},

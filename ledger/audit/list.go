@@ -33,6 +33,9 @@ func (l *Trail) AuditEntries(ctx context.Context, f partners.AuditFilter) (found
 	} else {
 		t.Equal("action", f.Action)
 	}
+	if f.Without != "" {
+		t.Add(" AND action <> ?", f.Without)
+	}
 	found, err = Read(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1))
 	found, next = database.Page(found, f.Limit, func(e partners.AuditEntry) string { return e.ID })
 	return found, next, err
