@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 )
 
@@ -49,6 +50,38 @@ func TestTheListOfPartnersSaysHowEachIs(t *testing.T) {
 	if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/partners?sort=luck", nil); resp.StatusCode != 400 && resp.StatusCode != 422 || !strings.Contains(body, "must be one of") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
+}
+
+// Partners beyond those that are compared are found by a search, and it is said
+// that there are some.
+func TestTheListOfPartnersSaysWhenItComparesNotAll(t *testing.T) {
+	s := stageOn(t, ledgertest.NewFresh(t, "sqlite"))
+	s.Bench.Partner(t, "acme")
+	fill := func(prefix string, n int) {
+		t.Helper()
+		if _, err := s.Bench.Raw.ExecContext(t.Context(), `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $2) INSERT INTO partners (code, name, disabled, public_key, secret_key, settings, created_at, updated_at)
+			SELECT $1 || n, 'Đông Á ' || n, disabled, public_key, secret_key, settings, created_at, updated_at FROM partners, numbers WHERE code = 'acme'`, prefix, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := s.SignIn(t, "", partners.RoleViewer)
+	const says = "The first 2,000 by code are compared: narrow the search."
+	shows := func(query, code string, more bool) {
+		t.Helper()
+		_, body := ask(t, c, "GET", s.ops.URL+"/ops/partners?"+query, nil)
+		if !strings.Contains(body, ">"+code+"</a>") || strings.Contains(body, says) != more {
+			t.Errorf("%q shows %s: %t, or says %q: %t", query, code, strings.Contains(body, ">"+code+"</a>"), says, strings.Contains(body, says))
+		}
+	}
+	fill("b", reports.MaxPartners-1)
+	shows("sort=code", "acme", false)
+	fill("z", 1)
+	shows("sort=code", "acme", true)
+	shows("q=Z1", "z1", false)
+	shows("q=đông+á+1999", "b1999", false)
+	shows("q=đông&sort=code", "b1", false)
+	fill("y", 1)
+	shows("q=đông&sort=code", "b1", true)
 }
 
 func containsAll(body string, texts []string) bool {

@@ -80,7 +80,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	_, err = b.SlowPartners(t.Context())
 	check(err)
 	codes := []string{d.PartnerCode, "nobody"}
-	_, err = b.PartnerNames(t.Context())
+	_, err = b.PartnerNames(t.Context(), "")
 	check(err)
 	_, err = b.RecentSuccesses(t.Context())
 	check(err)

@@ -33,7 +33,7 @@ func TestTheListOfPartnersKnowsHowEachIsServed(t *testing.T) {
 		oldest := storeMany(t, b, "other", 1)
 		change(t, b, "UPDATE deliveries SET state = 'pending', queued_at = NULL, due_at = 1 WHERE id = $1", oldest[0])
 
-		names, err := b.PartnerNames(t.Context())
+		names, err := b.PartnerNames(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,6 +42,12 @@ func TestTheListOfPartnersKnowsHowEachIsServed(t *testing.T) {
 			codes = append(codes, p.Code)
 		}
 		same(t, "partners", codes, []string{"acme", "other", "quiet"})
+		change(t, b, "UPDATE partners SET name = 'Đông Á' WHERE code = 'quiet'")
+		for typed, want := range map[string][]reports.PartnerName{"OTH": {names[1]}, "đông á": {{Code: "quiet", Name: "Đông Á"}}, "nobody": nil} {
+			found, err := b.PartnerNames(t.Context(), typed)
+			same(t, typed, found, want)
+			same(t, typed, err, nil)
+		}
 
 		answers, err := b.AnswerTimes(t.Context(), codes)
 		if err != nil {

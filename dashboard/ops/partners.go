@@ -33,6 +33,7 @@ type partnersView struct {
 	Hours   shell.Fact[map[string][]reports.PeriodCount]
 
 	Asked   partnersQuery
+	More    bool // than are compared
 	Rows    []partnerRow
 	Pager   shell.Pager
 	Fields  []shell.Field // of the form that creates one
@@ -84,7 +85,7 @@ func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Req
 // readPartners reads what all partners are compared by.
 func (s pages) readPartners(ctx context.Context, v *partnersView) {
 	shell.Together(
-		func() { v.Partners = shell.Cached(ctx, s.Memory, "partners/names", s.Reports.PartnerNames) },
+		func() { s.readNames(ctx, v) },
 		func() { v.Recent = shell.Cached(ctx, s.Memory, "partners/recent", s.Reports.RecentSuccesses) },
 		func() { v.Failing = shell.Cached(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
 		func() {
@@ -108,6 +109,23 @@ func (s pages) readPartners(ctx context.Context, v *partnersView) {
 		return s.Reports.OldestWaitingOf(ctx, waiting)
 	})
 }
+
+// readNames reads which partners are compared.
+func (s pages) readNames(ctx context.Context, v *partnersView) {
+	name := "partners/names"
+	if v.Asked.typed != "" {
+		name = ""
+	}
+	v.Partners = shell.Cached(ctx, s.Memory, name, func(ctx context.Context) ([]reports.PartnerName, error) {
+		return s.Reports.PartnerNames(ctx, v.Asked.typed)
+	})
+	if v.More = len(v.Partners.Value) > reports.MaxPartners; v.More {
+		v.Partners.Value = v.Partners.Value[:reports.MaxPartners]
+	}
+}
+
+// Compared is how many partners are compared.
+func (v partnersView) Compared() int { return reports.MaxPartners }
 
 // readShownPartners reads what is shown of the partners of this page alone.
 func (s pages) readShownPartners(ctx context.Context, q *shell.Request, v *partnersView) {

@@ -90,13 +90,9 @@ func (q partnersQuery) sorted() partnerSort {
 	return partnerSorts[0]
 }
 
-// choose returns the rows that were asked for, in their order.
+// choose returns the rows of the health that was asked for, in their order.
 func (q partnersQuery) choose(rows []partnerRow) []partnerRow {
-	typed := strings.ToLower(q.typed)
-	rows = slices.DeleteFunc(rows, func(row partnerRow) bool {
-		return q.health != "" && row.Health.Word != q.health ||
-			!strings.Contains(strings.ToLower(row.Code), typed) && !strings.Contains(strings.ToLower(row.Name), typed)
-	})
+	rows = slices.DeleteFunc(rows, func(row partnerRow) bool { return q.health != "" && row.Health.Word != q.health })
 	slices.SortStableFunc(rows, q.sorted().compare)
 	return rows
 }

@@ -95,8 +95,6 @@ func TestTheListOfPartnersIsSortedAndFilteredByItsAddress(t *testing.T) {
 		"sort=success-at":             "dead bolt calm acme",
 		"health=failing":              "bolt",
 		"health=slow":                 "",
-		"q=CAL":                       "calm",
-		"q=thunder":                   "bolt",
 		"health=healthy&sort=waiting": "calm acme",
 	} {
 		query, err := url.ParseQuery(address)

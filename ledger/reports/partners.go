@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"ledgerhook/ledger/database"
@@ -25,10 +26,25 @@ type PartnerName struct {
 	Disabled   bool
 }
 
-// PartnerNames lists the partners by code, at most MaxPartners.
-func (l *Reports) PartnerNames(ctx context.Context) ([]PartnerName, error) {
-	t := new(database.Statement).Add("SELECT code, name, disabled FROM partners ORDER BY code LIMIT ?", MaxPartners)
-	return database.Collect(ctx, l.db.Read, t, func(p *PartnerName) []any { return []any{&p.Code, &p.Name, &p.Disabled} })
+// PartnerNames lists the partners by code whose code or name holds what is typed,
+// in capital letters or small ones: at most MaxPartners, and one more that says that
+// there are others. It compares letters itself, since SQLite knows small ones of
+// ASCII alone.
+func (l *Reports) PartnerNames(ctx context.Context, typed string) (found []PartnerName, err error) {
+	t := new(database.Statement).Add("SELECT code, name, disabled FROM partners ORDER BY code")
+	if typed == "" {
+		t.Add(" LIMIT ?", MaxPartners+1)
+	}
+	typed = strings.ToLower(typed)
+	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
+		var p PartnerName
+		err := row.Scan(&p.Code, &p.Name, &p.Disabled)
+		if len(found) <= MaxPartners && (strings.Contains(strings.ToLower(p.Code), typed) || strings.Contains(strings.ToLower(p.Name), typed)) {
+			found = append(found, p)
+		}
+		return err
+	})
+	return found, err
 }
 
 // OldestWaitingOf is when the oldest delivery of each partner was created that
