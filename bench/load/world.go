@@ -83,7 +83,6 @@ func newWorld(t *stage.Trial, s setting, o options, roles ...string) *world {
 		}
 		g.Set(map[string]string{"LEDGERHOOK_ROLES": role})
 		g.Set(o.env)
-		g.ReadLater(10 * time.Millisecond)
 		if o.rows > 0 && len(w.gateways) == 0 {
 			w.fill(g, o.rows)
 		}

@@ -94,9 +94,6 @@ func (g *Gateway) Secret(values ...string) {
 	g.Secrets = append(g.Secrets, values...)
 }
 
-// ReadLater has what the gateway prints read in larger pieces; see Output.
-func (g *Gateway) ReadLater(lull time.Duration) { g.output.Lull = lull }
-
 // Set overrides settings for the next start.
 func (g *Gateway) Set(env map[string]string) { maps.Copy(g.Env, env) }
 

@@ -13,11 +13,6 @@ import (
 
 // Output collects what processes print, line by line.
 type Output struct {
-	// Lull is how long more is left to gather before it is read: a reader that
-	// wakes for each line takes processors from what is measured. It has to be set
-	// before anything is printed.
-	Lull time.Duration
-
 	mu    sync.Mutex
 	lines []Line
 	part  []byte // of a line that has not ended
@@ -31,7 +26,6 @@ type Line struct {
 
 // Write takes what the process prints. It never fails.
 func (o *Output) Write(b []byte) (int, error) {
-	defer time.Sleep(o.Lull)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now, rest := time.Now(), append(o.part, b...)
