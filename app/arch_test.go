@@ -81,7 +81,7 @@ var parts = map[string][]string{
 	"ledger/reports":    {"^", "ledger/audit", "ledger/rows", "ledger/database"},
 	"ledger/rows":       {"webhook", "orders", "partners", "delivery", "ledger/database"},
 	"ledger/database":   {"webhook", "partners"},
-	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/prices", "ledger/reports", "ledger/database"},
+	"ledger/ledgertest": {"^", "ledger", "ledger/accounts", "ledger/audit", "ledger/prices", "ledger/reports", "ledger/rows", "ledger/database"},
 }
 
 // reserved names the few packages that may import a path or what lies below it.

@@ -138,12 +138,28 @@ func (b *batch) settle(w *window, r *recordOp) {
 	if r.Dropped != nil {
 		b.count(r.partner, rows.FactAttempt+string(r.Dropped.Outcome), 1)
 	}
+	b.countTimes(r)
 	if pause := b.now.Add(r.Verdict.EndpointPause); r.Verdict.EndpointPause > 0 && pause.After(w.NotBefore) {
 		w.NotBefore = pause
 	}
 	w.resize(r.Attempt)
 	w.judge(r.Result, isProbe, b.now)
 	b.observe(w, r)
+}
+
+// countTimes counts how long the answer took, if there was one or too long was
+// waited for it, and how long after the delivery was made its first attempt began.
+func (b *batch) countTimes(r *recordOp) {
+	if a := &r.Attempt; a.StatusCode != 0 || a.ErrorClass == webhook.ErrorTimeout {
+		b.count(r.partner, rows.Answers.Fact(a.Phases.Total), 1)
+	}
+	first := &r.Attempt
+	if r.Dropped != nil {
+		first = r.Dropped
+	}
+	if first.Number == 1 && r.trigger == webhook.TriggerFirst {
+		b.count(r.partner, rows.FirstAttempts.Fact(first.StartedAt.Sub(webhook.IDTime(webhook.DeliveryPrefix, r.DeliveryID))), 1)
+	}
 }
 
 // leave gives back the place of a delivery.

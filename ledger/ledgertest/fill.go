@@ -13,6 +13,7 @@ import (
 
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -348,7 +349,11 @@ func (f *filling) tries(e *fillEndpoint, id string, at time.Time, end fillEnd) (
 			took.Microseconds() - 3000, took.Microseconds(), "192.0.2.10", "TLS 1.3", f.now.AddDate(0, 0, 60).UnixMicro(), []byte("{}"), string(outcome), status,
 			string(class), "", []byte("{}"), []byte("ok"), false, "key_1", "", int64(0), ""})
 		last.outcome, last.class, last.status, last.at, last.took = string(outcome), string(class), status, began.Add(took).UnixMicro(), took.Microseconds()
-		f.count(e.partner, "attempt_"+string(outcome), last.at)
+		f.count(e.partner, rows.FactAttempt+string(outcome), last.at)
+		f.count(e.partner, rows.Answers.Fact(took), last.at)
+		if n == 0 {
+			f.count(e.partner, rows.FirstAttempts.Fact(began.Sub(at)), last.at)
+		}
 		if next := began.Add(time.Minute << n); next.Before(f.now) {
 			began = next
 		}

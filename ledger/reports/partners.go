@@ -113,7 +113,8 @@ func (l *Reports) HoursOf(ctx context.Context, codes []string, since, until time
 	}
 	first, last := database.Micros(since)/database.HourMicros, (database.Micros(until)-1)/database.HourMicros
 	t := new(database.Statement).Add("SELECT partner_code, hour, fact, SUM(n) FROM rollups WHERE hour >= ? AND hour <= ? AND partner_code IN ", first, last)
-	err := database.InList(t, codes).Add(" GROUP BY 1, 2, 3").Query(ctx, l.db.Read, func(row database.Row) error {
+	database.InList(database.InList(t, codes).Add(" AND fact IN "), periodFacts)
+	err := t.Add(" GROUP BY 1, 2, 3").Query(ctx, l.db.Read, func(row database.Row) error {
 		var code, fact string
 		var hour, n int64
 		if err := row.Scan(&code, &hour, &fact, &n); err != nil {
@@ -127,9 +128,7 @@ func (l *Reports) HoursOf(ctx context.Context, codes []string, since, until time
 			}
 			found[code] = hours
 		}
-		if field := hours[hour-first].count(fact); field != nil {
-			*field += n
-		}
+		*hours[hour-first].count(fact) += n
 		return nil
 	})
 	if err != nil {

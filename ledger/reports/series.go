@@ -21,8 +21,7 @@ type PeriodCount struct {
 	AttemptDelivered, AttemptFailed, AttemptUnknown int64
 }
 
-// count returns the field that counts a fact, nil for one this program does
-// not know.
+// count returns the field that counts one of the periodFacts.
 func (c *PeriodCount) count(fact string) *int64 {
 	switch fact {
 	case rows.FactCreated:
@@ -44,6 +43,10 @@ func (c *PeriodCount) count(fact string) *int64 {
 	}
 	return nil
 }
+
+// periodFacts are those that a PeriodCount counts.
+var periodFacts = []string{rows.FactCreated, string(webhook.Delivered), string(webhook.Exhausted), string(webhook.Cancelled), rows.FactSettled,
+	rows.FactAttempt + string(webhook.OutcomeDelivered), rows.FactAttempt + string(webhook.OutcomeFailed), rows.FactAttempt + string(webhook.OutcomeUnknown)}
 
 const (
 	// maxSeriesHours bounds what Series answers: a year.
@@ -90,6 +93,13 @@ func (l *Reports) Periods(ctx context.Context, s partners.Scope, partnerCode str
 	for i := range periods {
 		periods[i].Since = edges[i]
 	}
+	err := l.eachFact(ctx, s, partnerCode, edges, periodFacts, func(i int, fact string, n int64) { *periods[i].count(fact) += n })
+	return periods, err
+}
+
+// eachFact tells how often each of some facts was counted from one of the edges
+// until the next, for Periods.
+func (l *Reports) eachFact(ctx context.Context, s partners.Scope, partnerCode string, edges []time.Time, facts []string, tell func(period int, fact string, n int64)) error {
 	from, to := edges[0], edges[len(edges)-1]
 	t := new(database.Statement)
 	if s.All() && partnerCode == "" {
@@ -98,10 +108,10 @@ func (l *Reports) Periods(ctx context.Context, s partners.Scope, partnerCode str
 		inTime(t.Add("SELECT hour, slot / ?, fact, SUM(n) FROM rollups WHERE ", database.MinuteSlots), from, to).Within(s, "partner_code")
 		t.Equal("partner_code", partnerCode)
 	}
-	err := t.Add(" GROUP BY 1, 2, 3").Query(ctx, l.db.Read, func(row database.Row) error {
+	err := database.InList(t.Add(" AND fact IN "), facts).Add(" GROUP BY 1, 2, 3").Query(ctx, l.db.Read, func(row database.Row) error {
 		var hour, minute, n int64
-		var name string
-		if err := row.Scan(&hour, &minute, &name, &n); err != nil {
+		var fact string
+		if err := row.Scan(&hour, &minute, &fact, &n); err != nil {
 			return err
 		}
 		at := database.FromMicros(hour*database.HourMicros + max(0, minute-1)*database.MinuteMicros)
@@ -109,18 +119,15 @@ func (l *Reports) Periods(ctx context.Context, s partners.Scope, partnerCode str
 		if !begins {
 			i--
 		}
-		if i < 0 || i >= len(periods) {
-			return nil
-		}
-		if field := periods[i].count(name); field != nil {
-			*field += n
+		if i >= 0 && i < len(edges)-1 {
+			tell(i, fact, n)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the rollups: %w", err)
+		return fmt.Errorf("read the rollups: %w", err)
 	}
-	return periods, nil
+	return nil
 }
 
 // inTime adds the condition that a rollup may be of a time: its hour is.
