@@ -1,4 +1,4 @@
-package ops
+package deliveries
 
 import (
 	"context"
@@ -6,23 +6,22 @@ import (
 	"time"
 
 	"ledgerhook/dashboard/chart"
-	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
 )
 
-// outcomesView are the attempts of a time by their outcome, with a choice of
+// Outcomes are the attempts of a time by their outcome, with a choice of
 // times, which stands in the page's address.
-type outcomesView struct {
+type Outcomes struct {
 	Periods shell.Fact[[]reports.PeriodCount]
 	Chart   chart.Chart
 	Spans   []outcomesSpan
 }
 
 // Name is the chosen time's.
-func (v outcomesView) Name() string {
+func (v Outcomes) Name() string {
 	for _, s := range v.Spans {
 		if s.Chosen {
 			return s.Name
@@ -85,9 +84,9 @@ func (s outcomesSpan) edges(now time.Time) []time.Time {
 	return edges
 }
 
-// outcomes reads the attempts of a partner, or of all if code is empty, and draws
+// OutcomesOf reads the attempts of a partner, or of all if code is empty, and draws
 // them for a reader.
-func (s pages) outcomes(ctx context.Context, q *shell.Request, page *url.URL, scope partners.Scope, code string) (v outcomesView) {
+func (s Pages) OutcomesOf(ctx context.Context, q *shell.Request, page *url.URL, scope partners.Scope, code string) (v Outcomes) {
 	spans, chosen := outcomesAt(page)
 	edges := chosen.edges(q.Here(q.Now))
 	v.Spans = spans
@@ -112,7 +111,7 @@ func outcomeChart(reader locale.Speller, title, code string, periods []reports.P
 			until = edges[i+1]
 		}
 		typed += " since:" + p.Since.UTC().Format(time.RFC3339) + " until:" + until.UTC().Format(time.RFC3339)
-		bars = append(bars, chart.HourBar{Hour: p.Since, Counts: []int64{p.AttemptDelivered, p.AttemptFailed, p.AttemptUnknown}, Href: deliveries.Path("/ops", typed)})
+		bars = append(bars, chart.HourBar{Hour: p.Since, Counts: []int64{p.AttemptDelivered, p.AttemptFailed, p.AttemptUnknown}, Href: Path("/ops", typed)})
 	}
 	return chart.StackedBars(reader, title, "From", []chart.Series{{Name: "delivered", Tone: "good"}, {Name: "failed", Tone: "bad"}, {Name: "unknown", Tone: "idle"}}, bars)
 }

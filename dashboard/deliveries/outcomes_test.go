@@ -1,4 +1,4 @@
-package ops
+package deliveries
 
 import (
 	"net/url"
@@ -45,6 +45,7 @@ func TestTheBarsOfATimeEndWithTheOneThatIsUnderWay(t *testing.T) {
 }
 
 func TestEachBarLeadsToTheDeliveriesOfItsTime(t *testing.T) {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	edges := []time.Time{noon, noon.Add(time.Minute), noon.Add(2 * time.Minute)}
 	c := outcomeChart(locale.Speller{}, "Attempts", "acme", []reports.PeriodCount{{Since: edges[0], AttemptFailed: 3}, {Since: edges[1]}}, edges)
 	const href = "/ops/deliveries?q=state%3Aany+partner%3Aacme+since%3A2026-03-04T12%3A00%3A00Z+until%3A2026-03-04T12%3A01%3A00Z"
