@@ -87,58 +87,87 @@ func drawBars(r locale.Speller, f frame, title string, quantities []Series, bars
 		most = max(most, sum(b.Counts))
 	}
 	top := niceTop(most)
-	height, left := chartHeight-chartTop-chartBottom, scaleWidth(r, top)
+	var scale []tick
+	for i := range 5 {
+		if value := float64(top) * float64(i) / 4; i == 0 || i == 4 || value == math.Trunc(value) {
+			scale = append(scale, tick{float64(i) / 4, r.Scale(int64(value))})
+		}
+	}
+	columns := make([]column, len(bars))
+	for i, b := range bars {
+		columns[i] = column{at: b.Hour, href: b.Href}
+		for j, n := range b.Counts {
+			if n > 0 && j < len(quantities) {
+				columns[i].parts = append(columns[i].parts, part{quantities[j].Tone, float64(n) / float64(top), r.Minute(b.Hour) + ": " + r.Number(n) + " " + quantities[j].Name})
+			}
+		}
+	}
+	return drawColumns(r, f, title, scale, columns)
+}
+
+// tick is what a scale says at a share of its height; empty: a line only.
+type tick struct {
+	at    float64
+	label string
+}
+
+// column is a bar of parts, the lowest first; without any it is no link.
+type column struct {
+	at    time.Time // its beginning
+	href  string
+	parts []part
+}
+
+// part is a share of the height of the scale.
+type part struct {
+	tone   string
+	height float64
+	title  string
+}
+
+// drawColumns draws bars beside their scale.
+func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns []column) template.HTML {
+	height, left := chartHeight-chartTop-chartBottom, 0.0
+	for _, t := range scale {
+		left = max(left, textWidth(t.label)+10)
+	}
 	var s svg
 	role := "img"
-	if slices.ContainsFunc(bars, func(b HourBar) bool { return b.Href != "" }) {
+	if slices.ContainsFunc(columns, func(c column) bool { return c.href != "" }) {
 		role = "group"
 	}
 	s.openAs(role, f.class, f.width, chartHeight, title)
 	label := r.HourAndMinute
-	if n := len(bars); n > 1 && bars[n-1].Hour.Sub(bars[0].Hour) > 36*time.Hour {
+	if n := len(columns); n > 1 && columns[n-1].at.Sub(columns[0].at) > 36*time.Hour {
 		label = r.Day
 	}
-	for i := range 5 {
-		value := float64(top) * float64(i) / 4
-		if i > 0 && i < 4 && value != math.Trunc(value) {
-			continue
-		}
-		y := chartTop + height - height*float64(i)/4
+	for _, t := range scale {
+		y := chartTop + height - height*t.at
 		s.f(`<path class="grid" d="M%v %vH%v"/>`, left, y, f.width)
-		s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, left-7, y+4, r.Scale(int64(value)))
+		if t.label != "" {
+			s.f(`<text class="tick" x="%v" y="%v" text-anchor="end">%v</text>`, left-7, y+4, t.label)
+		}
 	}
-	step := (f.width - left) / float64(max(1, len(bars)))
-	for i, b := range bars {
+	step := (f.width - left) / float64(max(1, len(columns)))
+	for i, c := range columns {
 		x, y := left+step*float64(i)+step*.14, chartTop+height
-		if b.Href != "" && sum(b.Counts) > 0 {
-			s.f(`<a href="%v" tabindex="-1">`, b.Href)
+		if c.href != "" && len(c.parts) > 0 {
+			s.f(`<a href="%v" tabindex="-1">`, c.href)
 		}
-		for j, n := range b.Counts {
-			if n <= 0 || j >= len(quantities) {
-				continue
-			}
-			h := math.Max(1, height*float64(n)/float64(top))
+		for _, p := range c.parts {
+			h := math.Max(1, height*p.height)
 			y -= h
-			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v: %v %v</title></rect>`,
-				quantities[j].Tone, x, y, step*.72, h, r.Minute(b.Hour), r.Number(n), quantities[j].Name)
+			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v</title></rect>`, p.tone, x, y, step*.72, h, p.title)
 		}
-		if b.Href != "" && sum(b.Counts) > 0 {
+		if c.href != "" && len(c.parts) > 0 {
 			s.f(`</a>`)
 		}
-		if every := (len(bars) + f.hours - 1) / f.hours; i%every == 0 {
-			hour := label(b.Hour)
+		if every := (len(columns) + f.hours - 1) / f.hours; i%every == 0 {
+			hour := label(c.at)
 			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, min(left+step*(float64(i)+.5), f.width-textWidth(hour)/2), chartHeight-6, hour)
 		}
 	}
 	return s.close()
-}
-
-// scaleWidth is the room that the numbers of a scale up to top need beside it.
-func scaleWidth(r locale.Speller, top int64) (width float64) {
-	for i := range int64(5) {
-		width = max(width, textWidth(r.Scale(top*i/4)))
-	}
-	return width + 10
 }
 
 // textWidth is how wide a label is at most, in the units of a drawing.

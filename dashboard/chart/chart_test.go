@@ -3,7 +3,9 @@ package chart
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,20 +30,71 @@ func TestBarsHaveTheSameInATable(t *testing.T) {
 	}
 }
 
+// scale are the steps of levels.
+var scale = []time.Duration{5 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second, 2500 * time.Millisecond, 15 * time.Second, time.Minute, 2 * time.Hour}
+
+func TestLevelsHaveTheSameInATable(t *testing.T) {
+	c := Levels(locale.Speller{}, "How long answers took", "From", "Answers", []Series{{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}}, scale, []LevelBar{
+		{Hour: hour, Count: 1200, Steps: []int{1, 2, 8}}, {Hour: hour.Add(time.Hour), Count: 5, Steps: []int{2, 2, 2}}, {Hour: hour.Add(2 * time.Hour), Steps: []int{-1, -1, -1}}})
+	if n := strings.Count(string(c.SVG), "<rect"); n != 4*len(frames) {
+		t.Errorf("%d parts, want 3 and 1 in each drawing: none for what reaches no further", n)
+	}
+	for i, want := range []string{"2026-11-28 16:00|0|–|–|–", "2026-11-28 15:00|5|≤ 250 ms|≤ 250 ms|≤ 250 ms", "2026-11-28 14:00|1,200|≤ 100 ms|≤ 250 ms|> 2 h"} {
+		if got := strings.Join(c.Rows[i], "|"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if !strings.Contains(string(c.SVG), "<title>2026-11-28 14:00: p50 ≤ 100 ms, p95 ≤ 250 ms, p99 &gt; 2 h</title>") {
+		t.Errorf("a bar does not say what it shows: %s", c.SVG)
+	}
+}
+
+// The parts of a bar stand on each other and reach as high as its last step.
+func TestABarOfLevelsIsAsHighAsItsLastStep(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps []int
+		want  []float64
+	}{
+		"the lowest of a scale of four steps": {[]int{0, 0, 0}, []float64{40}},
+		"rising":                              {[]int{0, 1, 3}, []float64{40, 40, 80}},
+		"above all":                           {[]int{7, 8, 8}, []float64{160 * 8. / 9, 160 / 9.}},
+	} {
+		drawing := string(drawLevels(locale.Speller{}, frames[0], "t", []Series{{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}}, scale, []LevelBar{{Hour: hour, Count: 1, Steps: test.steps}}))
+		below := chartHeight - chartBottom
+		bars := regexp.MustCompile(`<rect class="plot p\d+" x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)">`).FindAllStringSubmatch(drawing, -1)
+		if len(bars) != len(test.want) {
+			t.Errorf("%s: %d parts: %s", name, len(bars), drawing)
+			continue
+		}
+		for i, b := range bars {
+			y, _ := strconv.ParseFloat(b[1], 64)
+			height, _ := strconv.ParseFloat(b[2], 64)
+			if math.Abs(height-test.want[i]) > .11 || math.Abs(y+height-below) > .21 {
+				t.Errorf("%s: part %d from %v is %v high, want %v", name, i, y, height, test.want[i])
+			}
+			below = y
+		}
+	}
+}
+
 // Whatever is drawn is well-formed, and no text in it becomes markup.
 func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"plain", `</title><script>alert(1)</script>`, `"><x y='`, "%s %d", "giờ 时"}).Draw(t, "text")
 		counts := rapid.SliceOfN(rapid.Int64Range(0, 1e12), 2, 2)
 		var bars []HourBar
+		var levels []LevelBar
 		var marks []Mark
 		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
 			at := hour.Add(time.Duration(i) * time.Hour)
 			bars = append(bars, HourBar{at, counts.Draw(t, "counts"), rapid.SampledFrom([]string{"", `/?a="><script>&b`}).Draw(t, "href")})
+			low := rapid.IntRange(0, len(scale)).Draw(t, "low")
+			levels = append(levels, LevelBar{bars[i].Hour, bars[i].Counts[0], []int{low, rapid.IntRange(low, len(scale)).Draw(t, "high")}, bars[i].Href})
 			marks = append(marks, Mark{At: at, Tone: rapid.SampledFrom([]string{"good", "bad", "warn", "busy", "idle"}).Draw(t, "tone"), Label: text, Title: text, Future: i%2 == 1})
 		}
 		for name, drawing := range map[string]string{
 			"bars":     string(drawBars(locale.Speller{}, frames[0], text, []Series{{text, "good"}, {text, "bad"}}, bars)),
+			"levels":   string(drawLevels(locale.Speller{}, frames[1], text, []Series{{text, "p50"}, {text, "p99"}}, scale, levels)),
 			"spark":    string(Spark(text, []int64{0, 3, 1e12}, []int64{2, 0, 5})),
 			"timeline": string(Timeline(locale.Speller{}, text, marks)),
 		} {
@@ -101,24 +154,40 @@ func TestEveryLabelOfBarsIsWhole(t *testing.T) {
 						bars = append(bars, HourBar{Hour: hour.Add(time.Duration(i) * time.Hour), Counts: []int64{most}})
 					}
 					drawing := string(drawBars(locale.Speller{Locale: language}, f, "t", []Series{{"delivered", "good"}}, bars))
-					end := 0.0 // of the hour before
-					for _, tick := range ticks.FindAllStringSubmatch(drawing, -1) {
-						x, _ := strconv.ParseFloat(tick[1], 64)
-						y, _ := strconv.ParseFloat(tick[2], 64)
-						from := x - textWidth(tick[4])
-						if tick[3] == "middle" {
-							from += textWidth(tick[4]) / 2
-						}
-						to := from + textWidth(tick[4])
-						if from < 0 || to > f.width || y < 11 || y > chartHeight || tick[3] == "middle" && from < end {
-							t.Errorf("%s, %d hours up to %d in %s: %q stands from %v to %v at %v, the one before ends at %v", f.class, hours, most, language, tick[4], from, to, y, end)
-						}
-						if tick[3] == "middle" {
-							end = to
-						}
+					wholeLabels(t, fmt.Sprintf("%s, %d hours up to %d in %s", f.class, hours, most, language), f, drawing)
+				}
+				for top := range len(scale) + 1 {
+					var bars []LevelBar
+					for i := range hours {
+						bars = append(bars, LevelBar{Hour: hour.Add(time.Duration(i) * time.Hour), Count: 1, Steps: []int{top}})
 					}
+					drawing := string(drawLevels(locale.Speller{Locale: language}, f, "t", []Series{{"p50", "p50"}}, scale, bars))
+					wholeLabels(t, fmt.Sprintf("%s, %d hours up to step %d in %s", f.class, hours, top, language), f, drawing)
 				}
 			}
+		}
+	}
+}
+
+// wholeLabels fails the test if a label is cut off or covers its neighbour.
+func wholeLabels(t *testing.T, name string, f frame, drawing string) {
+	t.Helper()
+	end, above := 0.0, 0.0 // of the hour before, of the label of the scale before
+	for _, tick := range ticks.FindAllStringSubmatch(drawing, -1) {
+		x, _ := strconv.ParseFloat(tick[1], 64)
+		y, _ := strconv.ParseFloat(tick[2], 64)
+		from := x - textWidth(tick[4])
+		if tick[3] == "middle" {
+			from += textWidth(tick[4]) / 2
+		}
+		to := from + textWidth(tick[4])
+		if from < 0 || to > f.width || y < 11 || y > chartHeight || tick[3] == "middle" && from < end || tick[3] == "end" && above > 0 && math.Abs(y-above) < 11 {
+			t.Errorf("%s: %q stands from %v to %v at %v, the one before ends at %v", name, tick[4], from, to, y, end)
+		}
+		if tick[3] == "middle" {
+			end = to
+		} else {
+			above = y
 		}
 	}
 }

@@ -28,7 +28,7 @@ type overviewView struct {
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
 	Hours     shell.Fact[[]reports.PeriodCount] // of a day, with this one
-	Outcomes  deliveries.Outcomes
+	Trend     deliveries.Trend
 }
 
 // ChangeRows are the changes in words.
@@ -77,7 +77,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-24*time.Hour), q.Now)
 			})
 		},
-		func() { v.Outcomes = s.OutcomesOf(ctx, q, r.URL, partners.Everything(), "") },
+		func() { v.Trend = s.TrendOf(ctx, q, r.URL, partners.Everything(), "") },
 		func() {
 			v.Changes = shell.Cached(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Reports.RecentChanges(ctx, readChanges)

@@ -32,7 +32,7 @@ type partnerView struct {
 	Funnel    shell.Fact[reports.Funnel]
 	Steps     []funnelStep
 	Figures   []shell.Figure
-	Outcomes  deliveries.Outcomes
+	Trend     deliveries.Trend
 	Endpoints shell.Fact[[]deliveries.EndpointPanel]
 	Secrets   shell.Fact[[]partners.Secret]
 	People    shell.Fact[[]partners.Person]
@@ -105,7 +105,7 @@ func (s pages) readPartner(ctx context.Context, q *shell.Request, page *url.URL,
 				return s.Reports.PartnerFunnel(ctx, scope, code, v.Now.Add(-v.Span.Length), v.Now)
 			})
 		},
-		func() { v.Outcomes = s.OutcomesOf(ctx, q, page, scope, code) },
+		func() { v.Trend = s.TrendOf(ctx, q, page, scope, code) },
 		func() {
 			v.Endpoints = shell.Cached(ctx, s.Memory, key+"endpoints", func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
 		},

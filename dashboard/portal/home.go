@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"ledgerhook/dashboard/chart"
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
@@ -25,7 +24,7 @@ type portalView struct {
 	Endpoints shell.Fact[[]portalEndpoint]
 	Failures  shell.Fact[[]deliveries.Row]
 	Hours     shell.Fact[[]reports.PeriodCount]
-	Chart     chart.Chart
+	Trend     deliveries.Trend
 	Oldest    shell.Fact[time.Time]
 }
 
@@ -53,6 +52,7 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	var v portalView
 	shell.Together(
 		func() { v.Endpoints = s.partnerEndpoints(ctx, q) },
+		func() { v.Trend = s.TrendOf(ctx, q, r.URL, scope, code) },
 		func() {
 			v.Hours = shell.Cached(ctx, s.Memory, key+"hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
 				return s.Reports.Series(ctx, scope, code, q.Now.Add(-23*time.Hour), q.Now)
@@ -77,7 +77,6 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	v.Steps, v.Done = homeSteps(q, v)
 	v.Healthy, v.Figures = homeHealth(q, v.Endpoints), homeFigures(q, v)
 	v.Repairs = homeRepairs(q, v)
-	v.Chart = outcomes(q, v.Hours.Value)
 	return q.Render(w, r, "home", v)
 }
 
@@ -238,14 +237,4 @@ func homeFigures(q *shell.Request, v portalView) []shell.Figure {
 			return q.Duration(q.Now.Sub(at).Truncate(time.Second))
 		}),
 	}
-}
-
-// outcomes draws the attempts of 24 hours.
-func outcomes(q *shell.Request, hours []reports.PeriodCount) chart.Chart {
-	var bars []chart.HourBar
-	for _, h := range hours {
-		bars = append(bars, chart.HourBar{Hour: h.Since, Counts: []int64{h.AttemptDelivered, h.AttemptFailed, h.AttemptUnknown}})
-	}
-	return chart.StackedBars(q.Speller, q.T("Attempts by outcome, last 24 hours"), q.T("Hour"),
-		[]chart.Series{{Name: q.T("delivered"), Tone: "good"}, {Name: q.T("failed"), Tone: "bad"}, {Name: q.T("outcome unknown"), Tone: "idle"}}, bars)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ledgerhook/dashboard/locale"
+	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
 )
 
@@ -24,7 +24,7 @@ func TestTheBarsOfATimeEndWithTheOneThatIsUnderWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, chosen := outcomesAt(page)
+		all, chosen := trendAt(page)
 		edges := chosen.edges(now)
 		spell := func(i int) string { return edges[i].Format("2006-01-02 15:04") }
 		if got := [3]string{spell(0), spell(len(edges) - 2), spell(len(edges) - 1)}; got != want || !chosen.Chosen || chosen.Name != name {
@@ -39,7 +39,7 @@ func TestTheBarsOfATimeEndWithTheOneThatIsUnderWay(t *testing.T) {
 			t.Errorf("another time is at %q", all[0].Href)
 		}
 	}
-	if _, chosen := outcomesAt(&url.URL{}); chosen.Name != "24h" {
+	if _, chosen := trendAt(&url.URL{}); chosen.Name != "24h" {
 		t.Errorf("unless another is asked for it is %q", chosen.Name)
 	}
 }
@@ -47,7 +47,8 @@ func TestTheBarsOfATimeEndWithTheOneThatIsUnderWay(t *testing.T) {
 func TestEachBarLeadsToTheDeliveriesOfItsTime(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	edges := []time.Time{noon, noon.Add(time.Minute), noon.Add(2 * time.Minute)}
-	c := outcomeChart(locale.Speller{}, "Attempts", "acme", []reports.PeriodCount{{Since: edges[0], AttemptFailed: 3}, {Since: edges[1]}}, edges)
+	d := drawing{q: &shell.Request{Surface: &shell.Surface{Name: shell.Ops, Base: "/ops"}}, edges: edges, partner: "acme"}
+	c := d.byOutcome([]reports.PeriodCount{{Since: edges[0], AttemptFailed: 3}, {Since: edges[1]}})
 	const href = "/ops/deliveries?q=state%3Aany+partner%3Aacme+since%3A2026-03-04T12%3A00%3A00Z+until%3A2026-03-04T12%3A01%3A00Z"
 	if c.Href(1) != href || c.Href(2) != "" || !strings.Contains(string(c.SVG), `<a href="`+href+`" tabindex="-1">`) {
 		t.Errorf("%q, %s", c.Hrefs, c.SVG)
