@@ -7,6 +7,8 @@ import (
 
 	"ledgerhook/delivery"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/ledger/reports"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -59,6 +61,37 @@ func TestABreakerHearsOnlyJudgesOfItsEpoch(t *testing.T) {
 		}
 		refused(t, b, tickets[3])
 		same(t, "the failure is said", breakerOf(t, b, e.ID).Reason, first.Trip)
+	})
+}
+
+// That a breaker opens and closes is counted once each, whatever its probes come
+// to; what people do with it is not.
+func TestABreakerThatOpensAndClosesIsCounted(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		began := time.Now()
+		id := parked(t, b, 5)
+		counted := func(what string, opened, closed int64) {
+			t.Helper()
+			for _, partner := range []string{"acme", ""} {
+				var sum reports.PeriodCount
+				for _, h := range series(t, b, partners.Everything(), partner, began, time.Now()) {
+					sum.BreakersOpened += h.BreakersOpened
+					sum.BreakersClosed += h.BreakersClosed
+				}
+				same(t, what, []int64{sum.BreakersOpened, sum.BreakersClosed}, []int64{opened, closed})
+			}
+		}
+		counted("opened", 1, 0)
+		record(t, b, take(t, b, probeTime(t, b)), failed, retryAt(time.Now().Add(time.Hour)))
+		counted("still open", 1, 0)
+		record(t, b, take(t, b, probeTime(t, b)), ok, delivered)
+		for range webhook.BreakerProbes - 1 {
+			record(t, b, take(t, b, one(t, b)), ok, delivered)
+		}
+		same(t, "breaker", breakerOf(t, b, id).State, webhook.BreakerClosed)
+		counted("closed", 1, 1)
+		set(t, b, id, func(e *webhook.Endpoint) { e.Window.Breaker.OpenByHand("maintenance") })
+		counted("opened by hand", 1, 1)
 	})
 }
 

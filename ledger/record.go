@@ -143,7 +143,14 @@ func (b *batch) settle(w *window, r *recordOp) {
 		w.NotBefore = pause
 	}
 	w.resize(r.Attempt)
+	passed := w.Breaker.State == webhook.BreakerClosed
 	w.judge(r.Result, isProbe, b.now)
+	switch passes := w.Breaker.State == webhook.BreakerClosed; {
+	case passed && !passes:
+		b.count(r.partner, rows.FactHeldBack, 1)
+	case passes && !passed:
+		b.count(r.partner, rows.FactLetGo, 1)
+	}
 	b.observe(w, r)
 }
 

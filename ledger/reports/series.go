@@ -19,6 +19,7 @@ type PeriodCount struct {
 	Created, Delivered, Exhausted, Cancelled        int64
 	Settled                                         int64 // of those exhausted, by now; see webhook.Delivery.Settled
 	AttemptDelivered, AttemptFailed, AttemptUnknown int64
+	BreakersOpened, BreakersClosed                  int64 // by themselves; what people did is in the audit log
 }
 
 // count returns the field that counts one of the periodFacts.
@@ -40,13 +41,18 @@ func (c *PeriodCount) count(fact string) *int64 {
 		return &c.AttemptFailed
 	case rows.FactAttempt + string(webhook.OutcomeUnknown):
 		return &c.AttemptUnknown
+	case rows.FactHeldBack:
+		return &c.BreakersOpened
+	case rows.FactLetGo:
+		return &c.BreakersClosed
 	}
 	return nil
 }
 
 // periodFacts are those that a PeriodCount counts.
 var periodFacts = []string{rows.FactCreated, string(webhook.Delivered), string(webhook.Exhausted), string(webhook.Cancelled), rows.FactSettled,
-	rows.FactAttempt + string(webhook.OutcomeDelivered), rows.FactAttempt + string(webhook.OutcomeFailed), rows.FactAttempt + string(webhook.OutcomeUnknown)}
+	rows.FactAttempt + string(webhook.OutcomeDelivered), rows.FactAttempt + string(webhook.OutcomeFailed), rows.FactAttempt + string(webhook.OutcomeUnknown),
+	rows.FactHeldBack, rows.FactLetGo}
 
 const (
 	// maxSeriesHours bounds what Series answers: a year.

@@ -9,6 +9,10 @@ const (
 	// FactSettled counts deliveries that ended exhausted in the hour, and whose
 	// event another delivery has brought to the endpoint.
 	FactSettled = "settled"
+	// FactHeldBack and FactLetGo count the breakers that opened and closed by
+	// themselves; a probe that fails opens none again.
+	FactHeldBack = "breaker_opened"
+	FactLetGo    = "breaker_closed"
 	// FactOrder begins the names of the facts that count orders by the final
 	// status that they reached.
 	FactOrder = "order_"
