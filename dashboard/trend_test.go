@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
+	"ledgerhook/webhook"
 )
 
 func TestAttemptsAreShownByTheMinuteWithAListOfEach(t *testing.T) {
@@ -87,5 +89,58 @@ func TestHowLongAnswersTookIsShownByTheMinuteWithAListOfEach(t *testing.T) {
 		if !page.others && !containsAll(body, []string{answers, row}) {
 			t.Errorf("%s of 30 days: %s", page.name, body)
 		}
+	}
+}
+
+// Changes are marked on the page of whom they concern, and on no other's.
+func TestWhatChangedIsMarkedForWhomItConcerns(t *testing.T) {
+	s := stageOn(t, ledgertest.NewFresh(t, "sqlite"))
+	s.endpointOf(t, "globex")
+	e := s.endpointOf(t, "acme")
+	_, err := s.Ledger.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(e *webhook.Endpoint) error { e.Window.Paused = true; return nil },
+		partners.AuditEntry{Actor: "ann", Action: "endpoint.pause"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rolledUp(t, "acme", "breaker_opened", time.Now().UTC(), 1)
+	for _, version := range []string{"v1", "v2"} {
+		if err := s.Trail.Serves(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const paused, held, updated = "Paused an endpoint</a>", "Deliveries were held back, as too many attempts failed</a>", "Another version of the gateway began to serve</a> <code>v2 after v1</code>"
+	ops := s.SignIn(t, "", partners.RoleAdmin)
+	for _, page := range []struct {
+		name, address string
+		reader        *http.Client
+		shows, hides  []string
+	}{
+		{"the first page", s.ops.URL + "/ops", ops, []string{updated}, []string{paused, held}},
+		{"the partner's page", s.ops.URL + "/ops/partners/acme", ops, []string{paused, held, "<code>" + e.ID + "</code>"}, []string{updated}},
+		{"another partner's page", s.ops.URL + "/ops/partners/globex", ops, []string{"How long answers took"}, []string{paused, held, updated}},
+		{"the partner's own page", s.portal.URL + "/portal", s.SignIn(t, "acme", partners.RoleViewer), []string{`<a href="/portal/endpoints/` + e.ID + `">` + paused, held}, []string{updated, "ann</span>"}},
+		{"another partner's own page", s.portal.URL + "/portal", s.SignIn(t, "globex", partners.RoleViewer), []string{"How long answers took"}, []string{paused, held, updated}},
+	} {
+		for _, span := range []string{"1h", "30d"} {
+			_, body := ask(t, page.reader, "GET", page.address+"?outcomes="+span, nil)
+			for _, text := range page.shows {
+				if !strings.Contains(body, text) {
+					t.Errorf("%s of %s lacks %s: %s", page.name, span, text, body)
+				}
+			}
+			for _, text := range page.hides {
+				if strings.Contains(body, text) {
+					t.Errorf("%s of %s shows %s", page.name, span, text)
+				}
+			}
+		}
+	}
+	_, body := ask(t, ops, "GET", s.ops.URL+"/ops", nil)
+	at := regexp.MustCompile(`<a href="(/ops/audit[^"]*)">Another version`).FindStringSubmatch(body)
+	if at == nil {
+		t.Fatalf("the mark leads nowhere: %s", body)
+	}
+	if _, body := ask(t, ops, "GET", s.ops.URL+html.UnescapeString(at[1]), nil); !containsAll(body, []string{"gateway.update", "v2 after v1"}) || strings.Contains(body, "endpoint.pause") {
+		t.Errorf("what a mark leads to: %s", body)
 	}
 }

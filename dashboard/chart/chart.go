@@ -42,12 +42,22 @@ type HourBar struct {
 	Hour   time.Time // its beginning
 	Counts []int64
 	Href   string // a list of what it counts; empty: there is none
+	Flag   Flag
+}
+
+// Flag marks that something happened in the time of a bar; one without a letter
+// marks nothing.
+type Flag struct {
+	Letter string
+	Title  string // what happened, in words
+	Href   string // where that is told
 }
 
 const (
-	chartHeight = 190.0
+	chartHeight = 204.0
 	chartBottom = 22.0 // for the hours
-	chartTop    = 8.0
+	chartTop    = 22.0 // for flags
+	flagRoom    = 13.0 // of a letter
 )
 
 // frame is what bars are drawn in: the page shows the drawing that is as wide
@@ -95,7 +105,7 @@ func drawBars(r locale.Speller, f frame, title string, quantities []Series, bars
 	}
 	columns := make([]column, len(bars))
 	for i, b := range bars {
-		columns[i] = column{at: b.Hour, href: b.Href}
+		columns[i] = column{at: b.Hour, href: b.Href, flag: b.Flag}
 		for j, n := range b.Counts {
 			if n > 0 && j < len(quantities) {
 				columns[i].parts = append(columns[i].parts, part{quantities[j].Tone, float64(n) / float64(top), r.Minute(b.Hour) + ": " + r.Number(n) + " " + quantities[j].Name})
@@ -116,6 +126,7 @@ type column struct {
 	at    time.Time // its beginning
 	href  string
 	parts []part
+	flag  Flag
 }
 
 // part is a share of the height of the scale.
@@ -149,6 +160,7 @@ func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns 
 		}
 	}
 	step := (f.width - left) / float64(max(1, len(columns)))
+	flagged := math.Inf(-1) // where the newest letter stands
 	for i, c := range columns {
 		x, y := left+step*float64(i)+step*.14, chartTop+height
 		if c.href != "" && len(c.parts) > 0 {
@@ -160,6 +172,15 @@ func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns 
 			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v</title></rect>`, p.tone, x, y, step*.72, h, p.title)
 		}
 		if c.href != "" && len(c.parts) > 0 {
+			s.f(`</a>`)
+		}
+		if c.flag.Letter != "" {
+			at := left + step*(float64(i)+.5)
+			s.f(`<a class="flag" href="%v" tabindex="-1"><title>%v</title><path d="M%v %vV%v"/>`, c.flag.Href, c.flag.Title, at, chartTop-6, chartTop+height)
+			if at-flagged >= flagRoom { // the others have their line, and their letter in the list
+				s.f(`<circle cx="%v" cy="%v" r="6.5"/><text x="%v" y="%v" text-anchor="middle">%v</text>`, at, chartTop-12, at, chartTop-8.5, c.flag.Letter)
+				flagged = at
+			}
 			s.f(`</a>`)
 		}
 		if every := (len(columns) + f.hours - 1) / f.hours; i%every == 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"regexp"
@@ -87,9 +88,10 @@ func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 		var marks []Mark
 		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
 			at := hour.Add(time.Duration(i) * time.Hour)
-			bars = append(bars, HourBar{at, counts.Draw(t, "counts"), rapid.SampledFrom([]string{"", `/?a="><script>&b`}).Draw(t, "href")})
+			flag := Flag{Letter: rapid.SampledFrom([]string{"", "A", "<"}).Draw(t, "letter"), Title: text, Href: `/?a="><script>&b`}
+			bars = append(bars, HourBar{at, counts.Draw(t, "counts"), rapid.SampledFrom([]string{"", `/?a="><script>&b`}).Draw(t, "href"), flag})
 			low := rapid.IntRange(0, len(scale)).Draw(t, "low")
-			levels = append(levels, LevelBar{bars[i].Hour, bars[i].Counts[0], []int{low, rapid.IntRange(low, len(scale)).Draw(t, "high")}, bars[i].Href})
+			levels = append(levels, LevelBar{bars[i].Hour, bars[i].Counts[0], []int{low, rapid.IntRange(low, len(scale)).Draw(t, "high")}, bars[i].Href, flag})
 			marks = append(marks, Mark{At: at, Tone: rapid.SampledFrom([]string{"good", "bad", "warn", "busy", "idle"}).Draw(t, "tone"), Label: text, Title: text, Future: i%2 == 1})
 		}
 		for name, drawing := range map[string]string{
@@ -110,6 +112,23 @@ func TestDrawingsAreWellFormedWhateverTheTexts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Two flags that stand close share their room: both have a line, the first its letter.
+func TestTheLettersOfFlagsDoNotCoverEachOther(t *testing.T) {
+	var bars []HourBar
+	for i := range 60 {
+		b := HourBar{Hour: hour.Add(time.Duration(i) * time.Minute)}
+		if i == 10 || i == 11 || i == 40 {
+			b.Flag = Flag{Letter: string(rune('A' + i)), Title: "changed", Href: "#changes"}
+		}
+		bars = append(bars, b)
+	}
+	drawing := string(drawBars(locale.Speller{}, frames[1], "t", nil, bars))
+	lines, letters := strings.Count(drawing, `<a class="flag" href="#changes" tabindex="-1"><title>changed</title>`), strings.Count(drawing, "<circle")
+	if lines != 3 || letters != 2 || !strings.Contains(drawing, ">"+string(rune('A'+10))+"<") || strings.Contains(drawing, ">"+string(rune('A'+11))+"<") {
+		t.Errorf("%d flags with %d letters: %s", lines, letters, drawing)
+	}
 }
 
 func TestATimelineIsInOrderAndADayDoesNotPushSecondsTogether(t *testing.T) {
@@ -174,15 +193,16 @@ func wholeLabels(t *testing.T, name string, f frame, drawing string) {
 	t.Helper()
 	end, above := 0.0, 0.0 // of the hour before, of the label of the scale before
 	for _, tick := range ticks.FindAllStringSubmatch(drawing, -1) {
+		label := html.UnescapeString(tick[4])
 		x, _ := strconv.ParseFloat(tick[1], 64)
 		y, _ := strconv.ParseFloat(tick[2], 64)
-		from := x - textWidth(tick[4])
+		from := x - textWidth(label)
 		if tick[3] == "middle" {
-			from += textWidth(tick[4]) / 2
+			from += textWidth(label) / 2
 		}
-		to := from + textWidth(tick[4])
+		to := from + textWidth(label)
 		if from < 0 || to > f.width || y < 11 || y > chartHeight || tick[3] == "middle" && from < end || tick[3] == "end" && above > 0 && math.Abs(y-above) < 11 {
-			t.Errorf("%s: %q stands from %v to %v at %v, the one before ends at %v", name, tick[4], from, to, y, end)
+			t.Errorf("%s: %q stands from %v to %v at %v, the one before ends at %v", name, label, from, to, y, end)
 		}
 		if tick[3] == "middle" {
 			end = to

@@ -15,6 +15,7 @@ type LevelBar struct {
 	Count int64     // of what it is about; without any it is empty
 	Steps []int     // places in the scale, its length for more than the last
 	Href  string    // a list of what it counts; empty: there is none
+	Flag  Flag
 }
 
 // scaleLabels is how many steps of a scale are named at most.
@@ -71,7 +72,7 @@ func drawLevels(r locale.Speller, f frame, title string, quantities []Series, sc
 	}
 	columns := make([]column, len(bars))
 	for i, b := range bars {
-		columns[i] = column{at: b.Hour, href: b.Href}
+		columns[i] = column{at: b.Hour, href: b.Href, flag: b.Flag}
 		if b.Count == 0 {
 			continue
 		}

@@ -33,6 +33,9 @@ func ActivityRows(q *shell.Request, found []partners.AuditEntry) (rows []Activit
 	return rows
 }
 
+// What is what was done, in words.
+func (a ActivityRow) What(t Say) string { return cmp.Or(t(doneWords[a.Action]), a.Action) }
+
 // tellAct tells of an act on the page of what it was done to.
 func tellAct(t Say, a ActivityRow) string {
 	who := cmp.Or(a.Who, t(locale.Text("gateway operator")))
@@ -57,4 +60,26 @@ func CheckAfter(cursor string) error {
 		return nil
 	}
 	return webhook.CheckID("after", webhook.AuditPrefix, cursor)
+}
+
+// doneWords are the acts that a partner can hear of, and those that concern all.
+var doneWords = map[string]string{
+	"partner.create": locale.Text("Opened the account"), "partner.change": locale.Text("Changed the account's settings"), "partner.rotate-key": locale.Text("Replaced the account's public key"),
+	"partner.disable": locale.Text("Disabled the account"), "partner.enable": locale.Text("Enabled the account"),
+	"endpoint.create": locale.Text("Added an endpoint"), "endpoint.change": locale.Text("Changed an endpoint"), "endpoint.remove": locale.Text("Removed an endpoint"),
+	"endpoint.test": locale.Text("Sent a test event"), "endpoint.pause": locale.Text("Paused an endpoint"), "endpoint.resume": locale.Text("Resumed an endpoint"),
+	"endpoint.open-breaker": locale.Text("Held back what goes to an endpoint"), "endpoint.close-breaker": locale.Text("Let an endpoint be sent to again"),
+	"endpoint.warn": locale.Text("Noted that an endpoint keeps failing"), "endpoint.disable": locale.Text("Disabled an endpoint that kept failing"),
+	"endpoint.contact.add": locale.Text("Added a contact of an endpoint"), "endpoint.contact.remove": locale.Text("Removed a contact of an endpoint"),
+	"gateway.update": locale.Text("Another version of the gateway began to serve"), "key.rotate": locale.Text("Made a new signing key of the gateway"), "master-key.rotate": locale.Text("Encrypted everything under a new master key"),
+	"secret.create": locale.Text("Made a webhook secret"), "secret.activate": locale.Text("Activated a webhook secret"), "secret.revoke": locale.Text("Revoked a webhook secret"),
+	"person.create": locale.Text("Added a person"), "person.invite": locale.Text("Invited somebody"), "person.role": locale.Text("Changed somebody's role"),
+	"person.disable": locale.Text("Disabled somebody's access"), "person.enable": locale.Text("Enabled somebody's access"),
+	"invite.accept": locale.Text("Accepted an invitation"), "invite.withdraw": locale.Text("Withdrew an invitation"),
+	"login": locale.Text("Signed in"), "login.fail": locale.Text("Failed to sign in"), "logout": locale.Text("Signed out"), "session.end": locale.Text("Ended a session"),
+	"password.change": locale.Text("Changed the password"), "password.link": locale.Text("Made a link for a new password"),
+	"totp.on": locale.Text("Switched sign-in codes on"), "totp.off": locale.Text("Switched sign-in codes off"),
+	"delivery.retry": locale.Text("Retried a delivery"), "delivery.cancel": locale.Text("Cancelled a delivery"), "delivery.export": locale.Text("Exported deliveries"),
+	"evidence.take": locale.Text("Took evidence of deliveries"),
+	"replay.start":  locale.Text("Started a replay"), "replay.pause": locale.Text("Paused a replay"), "replay.resume": locale.Text("Resumed a replay"), "replay.cancel": locale.Text("Cancelled a replay"),
 }

@@ -20,6 +20,9 @@ type Trend struct {
 	ByOutcome     chart.Chart
 	Answers       chart.Chart
 	FirstAttempts chart.Chart
+	Changes       shell.Fact[[]partners.AuditEntry]
+	Marks         []TrendMark // of what changed in that time, oldest first
+	Cut           bool        // more changed, and the newest are marked
 	Spans         []trendSpan
 }
 
@@ -108,7 +111,13 @@ func (s Pages) TrendOf(ctx context.Context, q *shell.Request, page *url.URL, sco
 				return s.Reports.Latencies(ctx, scope, code, d.edges)
 			})
 		},
+		func() {
+			v.Changes = shell.Cached(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+				return s.Reports.ChangesSince(ctx, scope, code, d.edges[0], trendMarks+1)
+			})
+		},
 	)
+	d.flags, v.Marks, v.Cut = d.mark(code, v)
 	v.ByOutcome = d.byOutcome(v.Outcomes.Value)
 	v.Answers = d.latency(q.T("How long answers took, %s", d.words), q.T("Answers"), v.Latency.Value, func(p reports.PeriodLatency) reports.Latency { return p.Answers })
 	v.FirstAttempts = d.latency(q.T("Time until the first attempt, %s", d.words), q.T("First attempts"), v.Latency.Value, func(p reports.PeriodLatency) reports.Latency { return p.FirstAttempts })
@@ -122,12 +131,13 @@ type drawing struct {
 	edges   []time.Time
 	words   string // the time that is looked at
 	partner string // whose lists the bars lead to; empty: of all that the reader may see
+	flags   map[int]chart.Flag
 }
 
 func (d drawing) byOutcome(periods []reports.PeriodCount) chart.Chart {
 	var bars []chart.HourBar
 	for i, p := range periods {
-		bars = append(bars, chart.HourBar{Hour: p.Since, Counts: []int64{p.AttemptDelivered, p.AttemptFailed, p.AttemptUnknown}, Href: d.list(i, p.Since)})
+		bars = append(bars, chart.HourBar{Hour: p.Since, Counts: []int64{p.AttemptDelivered, p.AttemptFailed, p.AttemptUnknown}, Href: d.list(i, p.Since), Flag: d.flags[i]})
 	}
 	return chart.StackedBars(d.q.Speller, d.q.T("Attempts by outcome, %s", d.words), d.q.T("From"),
 		[]chart.Series{{Name: d.q.T("delivered"), Tone: "good"}, {Name: d.q.T("failed"), Tone: "bad"}, {Name: d.q.T("outcome unknown"), Tone: "idle"}}, bars)
@@ -147,7 +157,7 @@ func (d drawing) latency(title, what string, periods []reports.PeriodLatency, of
 	var bars []chart.LevelBar
 	for i, p := range periods {
 		took := of(p)
-		bar := chart.LevelBar{Hour: p.Since, Count: took.Count(), Href: d.list(i, p.Since)}
+		bar := chart.LevelBar{Hour: p.Since, Count: took.Count(), Href: d.list(i, p.Since), Flag: d.flags[i]}
 		for _, s := range shares {
 			bar.Steps = append(bar.Steps, took.Within(s.of))
 		}

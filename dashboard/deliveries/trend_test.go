@@ -1,13 +1,16 @@
 package deliveries
 
 import (
+	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/partners"
 )
 
 func TestTheBarsOfATimeEndWithTheOneThatIsUnderWay(t *testing.T) {
@@ -55,5 +58,63 @@ func TestEachBarLeadsToTheDeliveriesOfItsTime(t *testing.T) {
 	}
 	if n := strings.Count(string(c.SVG), "<a "); n != 2 {
 		t.Errorf("%d bars are links, want the one that is not empty in both drawings", n)
+	}
+}
+
+func TestWhatChangedIsMarkedAtTheBarOfItsTime(t *testing.T) {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	edges := []time.Time{noon, noon.Add(time.Minute), noon.Add(2 * time.Minute), noon.Add(3 * time.Minute)}
+	change := func(at time.Duration, actor, action, target, detail string) partners.AuditEntry {
+		return partners.AuditEntry{At: noon.Add(at), Actor: actor, Action: action, Target: target, Detail: detail, PartnerCode: "acme"}
+	}
+	v := Trend{
+		Outcomes: shell.Fact[[]reports.PeriodCount]{Value: []reports.PeriodCount{{Since: edges[0]}, {Since: edges[1], BreakersOpened: 1, BreakersClosed: 1}, {Since: edges[2]}}},
+		Changes: shell.Fact[[]partners.AuditEntry]{Value: []partners.AuditEntry{ // newest first
+			change(3*time.Minute, "ann", "partner.change", "acme", "after all bars"),
+			change(125*time.Second, "acme/eve", "endpoint.change", "ep_1", "its URL"),
+			change(121*time.Second, "ann", "partner.change", "acme", ""),
+			change(5*time.Second, "ledgerhook", "gateway.update", "", "v2 after v1"),
+			change(-time.Second, "ann", "partner.change", "acme", "before all bars"),
+		}},
+	}
+	d := drawing{q: &shell.Request{Surface: &shell.Surface{Name: shell.Ops, Base: "/ops"}, User: partners.Person{Role: partners.RoleAuditor}}, edges: edges, partner: "acme"}
+	flags, marks, cut := d.mark("acme", v)
+	var told []string
+	for _, m := range marks {
+		told = append(told, strings.Join([]string{m.Letter, m.What, m.Target, m.Who}, "|"))
+	}
+	want := []string{
+		"A|Another version of the gateway began to serve|v2 after v1|", "B|Deliveries were held back, as too many attempts failed||",
+		"B|Deliveries went out again, as probes succeeded||", "C|Changed the account's settings||ann", "C|Changed an endpoint|ep_1|acme/eve",
+	}
+	if !slices.Equal(told, want) || cut {
+		t.Errorf("%q, want %q", told, want)
+	}
+	if got := flags[2]; got.Title != "C: 2026-03-04 12:02 Changed the account's settings. 2026-03-04 12:02 Changed an endpoint ep_1." || len(flags) != 3 ||
+		got.Href != "/ops/audit?action=partner.change&since=2026-03-04T12%3A02%3A01Z&until=2026-03-04T12%3A02%3A02Z" {
+		t.Errorf("%+v of %d", got, len(flags))
+	}
+	d.flags = flags
+	c := d.byOutcome(v.Outcomes.Value)
+	if n := strings.Count(string(c.SVG), `<a class="flag"`); n != 2*3 || !strings.Contains(string(c.SVG), "<title>"+template.HTMLEscapeString(flags[2].Title)+"</title>") {
+		t.Errorf("%d flags in two drawings: %s", n, c.SVG)
+	}
+
+	if _, marks, _ = d.mark("", v); len(marks) != 3 {
+		t.Errorf("%d marks beside all partners' attempts, want those of what people and the program did", len(marks))
+	}
+	d.q.User.Role = partners.RoleViewer // who may not read the audit log
+	if _, marks, _ = d.mark("acme", v); marks[0].Href != "#changes" {
+		t.Errorf("a viewer is led to %q", marks[0].Href)
+	}
+	d.q = &shell.Request{Surface: &shell.Surface{Name: shell.Portal, Base: "/portal"}, User: partners.Person{PartnerCode: "acme"}}
+	if _, marks, _ = d.mark("acme", v); marks[3].Who != "" || marks[3].Href != "/portal/activity" || marks[4].Who != "eve" || marks[4].Href != "/portal/endpoints/ep_1" {
+		t.Errorf("a partner is told %+v", marks[3:])
+	}
+	for range trendMarks {
+		v.Changes.Value = append(v.Changes.Value, change(time.Second, "ann", "partner.change", "acme", ""))
+	}
+	if _, marks, cut = d.mark("acme", v); len(marks) != trendMarks || !cut || marks[trendMarks-1].Target != "ep_1" {
+		t.Errorf("%d marks, cut: %t, the last %+v", len(marks), cut, marks[len(marks)-1])
 	}
 }

@@ -1,13 +1,11 @@
 package portal
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"ledgerhook/dashboard/deliveries"
-	"ledgerhook/dashboard/locale"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
@@ -39,7 +37,7 @@ func (s pages) activityPage(w http.ResponseWriter, r *http.Request, q *shell.Req
 	}
 	var v activityView
 	for _, row := range deliveries.ActivityRows(q, found) {
-		v.Entries = append(v.Entries, activityRow{row, cmp.Or(q.T(activityWords[row.Action]), row.Action), targetPath(row.Target)})
+		v.Entries = append(v.Entries, activityRow{row, row.What(q.T), targetPath(row.Target)})
 	}
 	if next != "" {
 		v.More = url.Values{"after": {next}}.Encode()
@@ -57,25 +55,4 @@ func targetPath(target string) string {
 		}
 	}
 	return ""
-}
-
-// activityWords are the acts that a partner can hear of.
-var activityWords = map[string]string{
-	"partner.create": locale.Text("Opened the account"), "partner.change": locale.Text("Changed the account's settings"), "partner.rotate-key": locale.Text("Replaced the account's public key"),
-	"partner.disable": locale.Text("Disabled the account"), "partner.enable": locale.Text("Enabled the account"),
-	"endpoint.create": locale.Text("Added an endpoint"), "endpoint.change": locale.Text("Changed an endpoint"), "endpoint.remove": locale.Text("Removed an endpoint"),
-	"endpoint.test": locale.Text("Sent a test event"), "endpoint.pause": locale.Text("Paused an endpoint"), "endpoint.resume": locale.Text("Resumed an endpoint"),
-	"endpoint.open-breaker": locale.Text("Held back what goes to an endpoint"), "endpoint.close-breaker": locale.Text("Let an endpoint be sent to again"),
-	"endpoint.warn": locale.Text("Noted that an endpoint keeps failing"), "endpoint.disable": locale.Text("Disabled an endpoint that kept failing"),
-	"endpoint.contact.add": locale.Text("Added a contact of an endpoint"), "endpoint.contact.remove": locale.Text("Removed a contact of an endpoint"),
-	"secret.create": locale.Text("Made a webhook secret"), "secret.activate": locale.Text("Activated a webhook secret"), "secret.revoke": locale.Text("Revoked a webhook secret"),
-	"person.create": locale.Text("Added a person"), "person.invite": locale.Text("Invited somebody"), "person.role": locale.Text("Changed somebody's role"),
-	"person.disable": locale.Text("Disabled somebody's access"), "person.enable": locale.Text("Enabled somebody's access"),
-	"invite.accept": locale.Text("Accepted an invitation"), "invite.withdraw": locale.Text("Withdrew an invitation"),
-	"login": locale.Text("Signed in"), "login.fail": locale.Text("Failed to sign in"), "logout": locale.Text("Signed out"), "session.end": locale.Text("Ended a session"),
-	"password.change": locale.Text("Changed the password"), "password.link": locale.Text("Made a link for a new password"),
-	"totp.on": locale.Text("Switched sign-in codes on"), "totp.off": locale.Text("Switched sign-in codes off"),
-	"delivery.retry": locale.Text("Retried a delivery"), "delivery.cancel": locale.Text("Cancelled a delivery"), "delivery.export": locale.Text("Exported deliveries"),
-	"evidence.take": locale.Text("Took evidence of deliveries"),
-	"replay.start":  locale.Text("Started a replay"), "replay.pause": locale.Text("Paused a replay"), "replay.resume": locale.Text("Resumed a replay"), "replay.cancel": locale.Text("Cancelled a replay"),
 }

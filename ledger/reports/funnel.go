@@ -192,9 +192,25 @@ func (l *Reports) PartnerChanges(ctx context.Context, s partners.Scope, code str
 }
 
 // RecentChanges lists the newest changes of any partner's configuration, of
-// rates and of settings, and what was done to replays.
+// rates and of settings, what was done to replays, and which version serves.
 func (l *Reports) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
-	return l.changes(ctx, auditOf(append([]string{"rate.", "settings.", "replay."}, configuration...)), limit)
+	return l.changes(ctx, auditOf(append([]string{"rate.", "settings.", "replay.", "gateway."}, configuration...)), limit)
+}
+
+// gatewayActs are the acts that concern every partner: another version of the
+// program serves, another key signs or seals.
+var gatewayActs = []string{"gateway.", "key.", "master-key."}
+
+// ChangesSince lists the newest changes since a time, newest first: those that
+// PartnerChanges lists of a partner, or, if code is empty, what changed for all at
+// once.
+func (l *Reports) ChangesSince(ctx context.Context, s partners.Scope, code string, since time.Time, limit int) ([]partners.AuditEntry, error) {
+	t := auditOf(gatewayActs)
+	if code != "" {
+		t = auditOf(configuration).Add(" AND partner_code = ?", code)
+	}
+	t.Within(s, "partner_code").Since("id", webhook.AuditPrefix, since)
+	return l.changes(ctx, t, limit)
 }
 
 // auditOf selects the entries of groups of acts, but tests.
