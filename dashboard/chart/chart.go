@@ -125,6 +125,7 @@ type tick struct {
 type column struct {
 	at    time.Time // its beginning
 	href  string
+	title string // of all parts together; empty: each has its own
 	parts []part
 	flag  Flag
 }
@@ -163,17 +164,25 @@ func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns 
 	flagged := math.Inf(-1) // where the newest letter stands
 	for i, c := range columns {
 		x, y := left+step*float64(i)+step*.14, chartTop+height
-		if c.href != "" && len(c.parts) > 0 {
+		shut := ""
+		switch {
+		case len(c.parts) == 0:
+		case c.href != "":
 			s.f(`<a href="%v" tabindex="-1">`, c.href)
+			shut = "</a>"
+		case c.title != "":
+			s.f(`<g>`)
+			shut = "</g>"
 		}
+		s.title(c.title)
 		for _, p := range c.parts {
 			h := math.Max(1, height*p.height)
 			y -= h
-			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v"><title>%v</title></rect>`, p.tone, x, y, step*.72, h, p.title)
+			s.f(`<rect class="plot %v" x="%v" y="%v" width="%v" height="%v">`, p.tone, x, y, step*.72, h)
+			s.title(p.title)
+			s.f(`</rect>`)
 		}
-		if c.href != "" && len(c.parts) > 0 {
-			s.f(`</a>`)
-		}
+		s.b.WriteString(shut)
 		if c.flag.Letter != "" {
 			at := left + step*(float64(i)+.5)
 			s.f(`<a class="flag" href="%v" tabindex="-1"><title>%v</title><path d="M%v %vV%v"/>`, c.flag.Href, c.flag.Title, at, chartTop-6, chartTop+height)
@@ -246,6 +255,13 @@ func (s *svg) f(markup string, args ...any) {
 		}
 	}
 	fmt.Fprintf(&s.b, markup, args...)
+}
+
+// title says in words what is drawn around it, if there are any.
+func (s *svg) title(words string) {
+	if words != "" {
+		s.f(`<title>%v</title>`, words)
+	}
 }
 
 func (s *svg) close() template.HTML {

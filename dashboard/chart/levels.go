@@ -80,10 +80,11 @@ func drawLevels(r locale.Speller, f frame, title string, quantities []Series, sc
 		for j, q := range quantities {
 			words = append(words, q.Name+" "+levelWords(r, scale, b, j))
 		}
+		columns[i].title = r.Minute(b.Hour) + ": " + strings.Join(words, ", ")
 		below := 0.0
 		for j, q := range quantities {
 			if height := share(b.Steps[j]); height > below {
-				columns[i].parts = append(columns[i].parts, part{q.Tone, height - below, r.Minute(b.Hour) + ": " + strings.Join(words, ", ")})
+				columns[i].parts = append(columns[i].parts, part{tone: q.Tone, height: height - below})
 				below = height
 			}
 		}
