@@ -20,7 +20,7 @@ func orderValues(o orders.Order) []any {
 		bank.BankName, bank.AccountName, bank.AccountNumber, bank.Card, bank.Content, bank.TotalPayment, bank.QRToken,
 		o.Fees.Processing, o.Fees.System, string(o.Status), o.Sequence, o.Description, o.Fingerprint, database.Micros(o.PayoutAt),
 		database.Micros(o.CreatedAt), database.Micros(o.UpdatedAt), database.Micros(o.ExpiresAt),
-		database.Micros(o.Erased.At), o.Erased.By}
+		database.Micros(o.Erased.At), o.Erased.By, database.Micros(o.RateAt), database.Micros(o.QuotedAt)}
 }
 
 // CreateOrder stores a new order and returns it. If its partner has used the

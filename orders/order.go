@@ -37,6 +37,8 @@ type Order struct {
 	Sequence        int64 // how many times the status has changed
 	Description     string
 	Fingerprint     string    // of the create that made it, see Create.Fingerprint
+	RateAt          time.Time // when the rate of its quote was set; zero: an earlier version made it
+	QuotedAt        time.Time // when its quote was given; zero: an earlier version made it
 	PayoutAt        time.Time // when the payout was marked as started; zero: it was not
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -155,6 +157,8 @@ func NewOrder(c Create, q Quote, banks *Banks, expiry time.Duration) (Order, err
 		Fees:         q.Fees,
 		Status:       StatusAwaitingPayment,
 		Fingerprint:  c.Fingerprint(),
+		RateAt:       q.RateAt,
+		QuotedAt:     q.CreatedAt,
 		CreatedAt:    now,
 		UpdatedAt:    now,
 		ExpiresAt:    now.Add(expiry),

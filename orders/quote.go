@@ -90,6 +90,7 @@ type Quote struct {
 	Fees          Fees
 	TotalPayment  int64 // dong
 	TokenAmount   Amount
+	RateAt        time.Time // when its rate was set; zero: an earlier version made it
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
 }
@@ -121,6 +122,7 @@ func NewQuote(partnerCode, email string, fiat int64, rate Rate, rules FeeRules, 
 		Fees:          fees,
 		TotalPayment:  total,
 		TokenAmount:   tokens,
+		RateAt:        stamp(rate.UpdatedAt),
 		CreatedAt:     now,
 		ExpiresAt:     now.Add(validity),
 	}, nil

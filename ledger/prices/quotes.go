@@ -10,19 +10,19 @@ import (
 )
 
 const quoteColumns = `id, partner_code, email, crypto, network, wallet_address, fiat_amount, price, processing_fee, system_fee,
-	total_payment, token_amount, created_at, expires_at`
+	total_payment, token_amount, rate_at, created_at, expires_at`
 
 func quoteFields(q *orders.Quote) []any {
 	return []any{&q.ID, &q.PartnerCode, &q.Email, &q.Crypto, &q.Network, &q.WalletAddress, &q.FiatAmount, rows.Amount(&q.Price),
-		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, rows.Amount(&q.TokenAmount), database.Time(&q.CreatedAt), database.Time(&q.ExpiresAt)}
+		&q.Fees.Processing, &q.Fees.System, &q.TotalPayment, rows.Amount(&q.TokenAmount), database.Time(&q.RateAt), database.Time(&q.CreatedAt), database.Time(&q.ExpiresAt)}
 }
 
 // AddQuote stores a quote.
 func (p *Prices) AddQuote(ctx context.Context, q orders.Quote) error {
 	return database.Run(ctx, p.db.Write, "store quote "+q.ID, "INSERT INTO quotes ("+quoteColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, q.ID, q.PartnerCode, q.Email, q.Crypto, q.Network,
 		q.WalletAddress, q.FiatAmount, q.Price.String(), q.Fees.Processing, q.Fees.System, q.TotalPayment, q.TokenAmount.String(),
-		database.Micros(q.CreatedAt), database.Micros(q.ExpiresAt))
+		database.Micros(q.RateAt), database.Micros(q.CreatedAt), database.Micros(q.ExpiresAt))
 }
 
 // ValidQuote returns the newest quote of a partner, e-mail, cryptocurrency and

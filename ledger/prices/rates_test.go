@@ -53,7 +53,7 @@ func TestARateIsTheNewestThatWasSet(t *testing.T) {
 func TestTheNewestValidQuoteOfTheSameIsFound(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		quote := func(partner, email, crypto string, fiat int64, validity time.Duration) orders.Quote {
-			rate := orders.Rate{Crypto: crypto, Network: "TRC20", Price: ledgertest.Amount(t, "25345.5"), WalletAddress: "T1"}
+			rate := orders.Rate{Crypto: crypto, Network: "TRC20", Price: ledgertest.Amount(t, "25345.5"), WalletAddress: "T1", UpdatedAt: time.Now().Add(-time.Minute)}
 			q, err := orders.NewQuote(partner, email, fiat, rate, orders.FeeRules{System: orders.FeeRule{BasisPoints: 30}}, validity)
 			if err != nil {
 				t.Fatal(err)
