@@ -11,6 +11,7 @@ import (
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/ledger/reports"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
@@ -72,6 +73,14 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 			_, _, err := b.Deliveries(t.Context(), delivery.Filter{State: state, PartnerCode: partner, Limit: 50})
 			check(err)
 		}
+	}
+	for _, f := range []orders.Filter{{Limit: 50}, {PartnerCode: d.PartnerCode, Limit: 50}, {Since: now.Add(-day), Status: orders.StatusError, Limit: 50}} {
+		unfinished, _, err := b.UnfinishedOrders(t.Context(), f)
+		check(err)
+		_, err = b.Standings(t.Context(), unfinished)
+		check(err)
+		_, _, err = b.UntoldOrders(t.Context(), f)
+		check(err)
 	}
 	_, err := b.Situation(t.Context())
 	check(err)

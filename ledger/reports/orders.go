@@ -38,13 +38,7 @@ func (l *Reports) OrderCounts(ctx context.Context) (map[orders.Status]int64, err
 // Orders lists orders, newest first, and the cursor of the next page.
 func (l *Reports) Orders(ctx context.Context, f orders.Filter) (found []orders.Order, next string, err error) {
 	t := new(database.Statement).Add("SELECT "+rows.OrderColumns+" FROM orders WHERE id < ?", database.Below(f.Cursor, f.Until, webhook.OrderPrefix))
-	t.Since("id", webhook.OrderPrefix, f.Since)
-	t.Equal("partner_code", f.PartnerCode)
-	t.Equal("status", string(f.Status))
-	if f.Reference != "" {
-		t.Add(" AND (external_order_id = ? OR id = ?)", f.Reference, f.Reference)
-	}
-	found, err = database.Collect(ctx, l.db.Read, t.Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), rows.OrderFields)
+	found, err = database.Collect(ctx, l.db.Read, narrowOrders(t, f).Add(" ORDER BY id DESC LIMIT ?", f.Limit+1), rows.OrderFields)
 	found, next = database.Page(found, f.Limit, func(o orders.Order) string { return o.ID })
 	return found, next, err
 }
