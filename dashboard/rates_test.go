@@ -4,10 +4,57 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 )
+
+// An order says how old its rate was when it was quoted, and how old the present
+// one is, each with a word if it is too old to give a price.
+func TestAnOrderSaysHowOldItsRateWasAndThePresentOneIs(t *testing.T) {
+	t.Parallel()
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		b.Partner(t, "acme")
+		o := b.Order(t, "acme", "order-1", time.Hour)
+		c, path := s.SignIn(t, "", partners.RoleViewer), s.ops.URL+"/ops/orders/"+o.ID
+		says := func(want string, not ...string) {
+			t.Helper()
+			_, body := ask(t, c, "GET", path, nil)
+			if !strings.Contains(body, want) {
+				t.Errorf("not said: %q\n%s", want, body)
+			}
+			for _, n := range not {
+				if strings.Contains(body, n) {
+					t.Errorf("said: %q", n)
+				}
+			}
+		}
+		change := func(statement string) {
+			t.Helper()
+			if _, err := b.Raw.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change("UPDATE orders SET rate_at = quoted_at - 185000000")
+		says("3 m 5 s old when quoted", "too old")
+		says("none is set")
+		change("UPDATE orders SET rate_at = quoted_at - 301000000")
+		says("5 m 1 s old when quoted", "gives prices")
+		says("too old")
+		change("UPDATE orders SET rate_at = 0, quoted_at = 0")
+		says("Its rate", "when quoted", "too old")
+		if _, err := b.SetRate(t.Context(), orders.Rate{Crypto: "USDT", Network: "TRC20", Price: ledgertest.Amount(t, "25450"), WalletAddress: "T1"}); err != nil {
+			t.Fatal(err)
+		}
+		says("gives prices", "too old", "none is set")
+		change("UPDATE rates SET updated_at = updated_at - 3600000000")
+		says("25,450 VND, 1 h", "gives prices")
+		says("too old")
+	})
+}
 
 // Operators see how old each rate is and set a new one, once for each form and
 // with an entry in the audit log; a reader who may only look has no form.

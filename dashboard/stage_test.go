@@ -19,6 +19,7 @@ import (
 	"ledgerhook/delivery/queue"
 	"ledgerhook/ledger/incidents"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/orders"
 	"ledgerhook/partners"
 	"ledgerhook/signer"
 	"ledgerhook/web"
@@ -80,6 +81,7 @@ func stageOn(t *testing.T, b *ledgertest.Bench) *stage {
 	health.Add("ledger", b.DB.Ping)
 	d, err := New(Options{
 		Database: b.DB, Ledger: b.Ledger, Accounts: b.Accounts, Trail: b.Trail, Reports: b.Reports, Prices: b.Prices, Incidents: incidents.New(b.DB, incidents.Audience{}), Box: box, Key: TestKey, Guard: guard.New(nil), Resolver: net.DefaultResolver, Queue: q, Log: log, Version: "test", PublicURL: "http://public.test", Health: health, Composer: delivery.NewComposer(testKeys{}, box, nil),
+		RateAge:  orders.DefaultRateAge,
 		Slots:    func() (int, int, bool) { return 1, 500, true },
 		Settings: []Setting{{Name: "LEDGERHOOK_TOKEN", Value: "***", Meaning: "bearer", Secret: true}},
 	})

@@ -11,6 +11,7 @@ import (
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/shell"
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/signer"
 	"ledgerhook/webhook"
@@ -19,16 +20,67 @@ import (
 // orderView is one order, its history and what became of its notifications.
 type orderView struct {
 	Order   shell.Fact[orders.Order]
+	Rates   shell.Fact[[]orders.Rate] // as they are now
 	Track   []orderStop
 	QR      template.HTML // empty: there is no recipient
 	History shell.Fact[[]orders.Change]
-	Sent    shell.Fact[[]deliveries.SampleRow]
+	Sent    shell.Fact[[]sentRow]
+	Stands  shell.Fact[reports.OrderStanding]
 	Moves   []orders.Status // that the life cycle allows
 	Payout  bool            // its payout can be marked as started
 	Settle  bool            // its conflicts can be settled
 	Form    string          // one-time token
 	Done    string
 	Problem string
+
+	maxAge time.Duration // a rate that is older gives no price; zero: not known
+	now    time.Time
+	q      *shell.Request
+}
+
+// sentRow is a delivery of one of the order's notifications.
+type sentRow struct {
+	deliveries.SampleRow
+	Told orders.Status // the status that it tells of
+}
+
+// Waits says who waits for what; empty: it is not known.
+func (v orderView) Waits() string {
+	if !v.Stands.Known {
+		return ""
+	}
+	return waitsOf(v.q, v.Stands.Value)
+}
+
+// Present reports whether a delivery tells of the status that the order has.
+func (v orderView) Present(d sentRow) bool { return d.EventID == v.Stands.Value.EventID }
+
+// RateAge is how old the rate was that the order was quoted by.
+func (v orderView) RateAge() time.Duration {
+	return max(0, v.Order.Value.QuotedAt.Sub(v.Order.Value.RateAt))
+}
+
+// RateThen says whether the rate gave prices when the order was quoted.
+func (v orderView) RateThen() shell.Pill {
+	o := v.Order.Value
+	return rateState(orders.Rate{WalletAddress: o.TokenTransfer.WalletAddress, UpdatedAt: o.RateAt}, o.QuotedAt, v.maxAge)
+}
+
+// RateNow is the present rate of the order's cryptocurrency; nil: it has none.
+func (v orderView) RateNow() *rateNow {
+	for _, r := range v.Rates.Value {
+		if r.Crypto == v.Order.Value.TokenTransfer.Currency {
+			return &rateNow{r.Price, max(0, v.now.Sub(r.UpdatedAt)), rateState(r, v.now, v.maxAge)}
+		}
+	}
+	return nil
+}
+
+// rateNow is a rate with its age, and whether it gives prices.
+type rateNow struct {
+	Price orders.Amount
+	Age   time.Duration
+	State shell.Pill
 }
 
 // orderStop is one status on the way of an order.
@@ -60,18 +112,27 @@ func (s pages) showOrder(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
 	shell.Together(
+		func() { v.Rates = shell.Cached(ctx, s.Memory, "rates", s.Prices.Rates) },
 		func() {
 			v.Order = shell.Cached(ctx, s.Memory, "order/"+id, func(ctx context.Context) (orders.Order, error) { return s.Ledger.Order(ctx, id) })
 		},
 		func() {
 			v.History = shell.Cached(ctx, s.Memory, "order/history/"+id, func(ctx context.Context) ([]orders.Change, error) { return s.Reports.OrderChanges(ctx, id) })
-			v.Sent = shell.Cached(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]deliveries.SampleRow, error) { return s.orderDeliveries(ctx, q, v.History) })
+			v.Sent = shell.Cached(ctx, s.Memory, "order/sent/"+id, func(ctx context.Context) ([]sentRow, error) { return s.orderDeliveries(ctx, q, v.History) })
 		},
 	)
 	if webhook.KindOf(v.Order.Err) == webhook.KindNotFound || !v.Order.Known {
 		return v.Order.Err
 	}
 	o := v.Order.Value
+	v.maxAge, v.now, v.q = s.RateAge, q.Now, q
+	v.Stands = shell.Cached(ctx, s.Memory, "order/stands/"+id, func(ctx context.Context) (reports.OrderStanding, error) {
+		stands, err := s.Reports.Standings(ctx, []orders.Order{o})
+		if err != nil {
+			return reports.OrderStanding{}, err
+		}
+		return stands[0], nil
+	})
 	v.Track = trackOf(o, v.History.Value)
 	if code, ok := o.VietQR(); ok {
 		svg, err := code.SVG()
@@ -91,14 +152,14 @@ func (s pages) showOrder(w http.ResponseWriter, r *http.Request, q *shell.Reques
 // ReplayPath is the preview of sending again what was given up of the order;
 // empty if nothing was.
 func (v orderView) ReplayPath() string {
-	if !slices.ContainsFunc(v.Sent.Value, func(d deliveries.SampleRow) bool { return d.Delivery.State == webhook.Exhausted && !d.Settled() }) {
+	if !slices.ContainsFunc(v.Sent.Value, func(d sentRow) bool { return d.Delivery.State == webhook.Exhausted && !d.Settled() }) {
 		return ""
 	}
 	return deliveries.ReplayPath("/ops", "ref:"+v.Order.Value.ID+" state:exhausted settled:no")
 }
 
 // orderDeliveries are the deliveries of an order's events, oldest first.
-func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history shell.Fact[[]orders.Change]) (rows []deliveries.SampleRow, err error) {
+func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history shell.Fact[[]orders.Change]) (rows []sentRow, err error) {
 	if !history.Fresh {
 		return nil, history.Err
 	}
@@ -111,7 +172,8 @@ func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history sh
 			return nil, err
 		}
 		for _, d := range found {
-			rows = append(rows, deliveries.SampleRow{DeliveryWithWindow: d, State: shell.Standing(d.Delivery, d.Window), Result: deliveries.ResultWords(q.T, d.Last)})
+			shown := deliveries.SampleRow{DeliveryWithWindow: d, State: shell.Standing(d.Delivery, d.Window), Result: deliveries.ResultWords(q.T, d.Last)}
+			rows = append(rows, sentRow{shown, change.To})
 		}
 	}
 	return rows, nil

@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/shell"
+	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/webhook"
 )
@@ -23,11 +24,21 @@ func (s pages) orderRoutes() []shell.Route {
 
 // ordersView lists orders, newest first.
 type ordersView struct {
-	Orders  shell.Fact[shell.Listed[orders.Order]]
+	Orders  shell.Fact[shell.Listed[reports.OrderStanding]]
 	Filters []shell.Field
 	Problem string
 	Pager   shell.Pager
+	q       *shell.Request
 }
+
+// Waits says who waits for what of an order.
+func (v ordersView) Waits(s reports.OrderStanding) string { return waitsOf(v.q, s) }
+
+// What waits takes: orders that somebody waits for.
+const (
+	waitsPartner = "partner" // for our notification of the status
+	waitsUs      = "us"      // until the order has ended
+)
 
 const ordersPageSize = 50
 
@@ -56,12 +67,20 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	query := r.URL.Query()
 	f := orders.Filter{PartnerCode: strings.TrimSpace(query.Get("partner")), Status: orders.Status(query.Get("status")),
 		Reference: strings.TrimSpace(query.Get("ref")), Cursor: query.Get("cursor"), Limit: ordersPageSize}
-	v := ordersView{Filters: orderFilters(query)}
+	v := ordersView{Filters: orderFilters(query), q: q}
+	waits, cursor := query.Get("waits"), webhook.OrderPrefix
+	switch waits {
+	case "", waitsUs:
+	case waitsPartner:
+		cursor = webhook.DeliveryPrefix
+	default:
+		return webhook.Invalid("waits", "must be partner or us, for whom something is waited")
+	}
 	if f.Status != "" && !f.Status.Known() {
 		return webhook.Invalid("status", "must be one of the statuses of an order")
 	}
 	if f.Cursor != "" {
-		if err := webhook.CheckID("cursor", webhook.OrderPrefix, f.Cursor); err != nil {
+		if err := webhook.CheckID("cursor", cursor, f.Cursor); err != nil {
 			return err
 		}
 	}
@@ -72,11 +91,28 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		}
 		f.Since = f.Since.Truncate(time.Second)
 	}
-	v.Orders = shell.CachedList(r.Context(), s.Memory, "orders/"+query.Encode(), func(ctx context.Context) ([]orders.Order, string, error) {
-		return s.Reports.Orders(ctx, f)
+	v.Orders = shell.CachedList(r.Context(), s.Memory, "orders/"+query.Encode(), func(ctx context.Context) ([]reports.OrderStanding, string, error) {
+		return s.ordersOf(ctx, f, waits)
 	})
 	v.Pager = shell.PagerOf(r.URL, v.Orders.Value.Next)
 	return q.Render(w, r, "orders", v)
+}
+
+// ordersOf lists orders, of those that somebody waits for if waits says whom.
+func (s pages) ordersOf(ctx context.Context, f orders.Filter, waits string) (_ []reports.OrderStanding, next string, err error) {
+	list := s.Reports.Orders
+	switch waits {
+	case waitsPartner:
+		return s.Reports.UntoldOrders(ctx, f)
+	case waitsUs:
+		list = s.Reports.UnfinishedOrders
+	}
+	found, next, err := list(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
+	standings, err := s.Reports.Standings(ctx, found)
+	return standings, next, err
 }
 
 func orderFilters(query url.Values) []shell.Field {
@@ -86,6 +122,9 @@ func orderFilters(query url.Values) []shell.Field {
 	}
 	return []shell.Field{
 		{Name: "partner", Label: "Partner", Value: query.Get("partner")}, status,
+		{Name: "waits", Label: "Who waits", Type: "select", Options: []shell.Option{{Label: "any"},
+			{Value: waitsPartner, Label: "the partner, to be told", Chosen: query.Get("waits") == waitsPartner},
+			{Value: waitsUs, Label: "we, for it to end", Chosen: query.Get("waits") == waitsUs}}},
 		{Name: "ref", Label: "Id or externalOrderId", Value: query.Get("ref"), Mono: true},
 		{Name: "since", Label: "Since", Value: query.Get("since"), Hint: deliveries.MomentHint},
 	}

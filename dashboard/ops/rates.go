@@ -32,11 +32,15 @@ type ratesView struct {
 func (v ratesView) Age(r orders.Rate) string { return english.Duration(max(0, v.now.Sub(r.UpdatedAt))) }
 
 // State says whether a rate gives prices.
-func (v ratesView) State(r orders.Rate) shell.Pill {
+func (v ratesView) State(r orders.Rate) shell.Pill { return rateState(r, v.now, v.MaxAge) }
+
+// rateState says whether a rate gives prices at a time; a maxAge of zero is not
+// known.
+func rateState(r orders.Rate, at time.Time, maxAge time.Duration) shell.Pill {
 	switch {
 	case r.WalletAddress == "":
 		return shell.Bad("no wallet")
-	case v.MaxAge > 0 && r.Check(v.now, v.MaxAge) != nil:
+	case maxAge > 0 && r.Check(at, maxAge) != nil:
 		return shell.Bad("too old")
 	}
 	return shell.Good("gives prices")
