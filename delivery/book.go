@@ -36,6 +36,7 @@ type DeliveryWithWindow struct {
 // Filter narrows a list of deliveries. Empty fields do not.
 type Filter struct {
 	PartnerCode  string
+	PartnerCodes []string // of one of these partners
 	EndpointID   string
 	State        webhook.State // as shown: Held and Pending are told apart
 	Type         webhook.Type

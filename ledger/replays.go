@@ -234,6 +234,11 @@ func confine(s partners.Scope, f delivery.Filter) (delivery.Filter, error) {
 	if s.Partner() == "" || f.PartnerCode != "" && f.PartnerCode != s.Partner() {
 		return f, webhook.NotFound("partner", f.PartnerCode)
 	}
+	for _, code := range f.PartnerCodes {
+		if code != s.Partner() {
+			return f, webhook.NotFound("partner", code)
+		}
+	}
 	f.PartnerCode = s.Partner()
 	return f, nil
 }

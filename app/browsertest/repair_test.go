@@ -166,6 +166,47 @@ func TestWhatFailedIsReplayedFromWhereItIsSeen(t *testing.T) {
 	b.sees("How far it is")
 }
 
+// When several partners fail, what was given up at them is sent again from the
+// first page: at all of them, or at those that are left ticked.
+func TestFailuresOfSeveralPartnersAreReplayedFromTheFirstPage(t *testing.T) {
+	t.Parallel()
+	g := start(t)
+	customer(t, g, "acme", oneHost, receiver.Answer{Status: http.StatusServiceUnavailable})
+	meets(t, g, "acme", 1)
+	globex, _ := customer(t, g, "globex", otherHost, receiver.Answer{Status: http.StatusUnauthorized})
+	meets(t, g, "globex", 2)
+	initech, _ := customer(t, g, "initech", oneHost, receiver.Answer{Status: http.StatusBadGateway})
+	meets(t, g, "initech", 1)
+	initech.be(receiver.OK)
+	meets(t, g, "initech", 1)
+	rewrite(t, g, aMinutePasses)
+	b := operator(t, g)
+	b.visit("/ops")
+	b.sees("2 of 3 partners fail")
+	b.follow(`#verdict a[href*="/replays/new"]`)
+	b.sees("3 deliveries", "Of these partners")
+	b.accessible("light")
+	b.wears("dark")
+	b.accessible("dark")
+	if *screens != "" {
+		b.photograph("replay-of-several")
+	}
+	b.do(click(chromedp.CSS(`input[name="only"][value="acme"]`)))
+	b.press("Preview again")
+	b.sees("2 deliveries")
+	address := value[string](b, `location.pathname + location.search`)
+	b.visit(address)
+	b.sees("2 deliveries")
+	globex.be(receiver.OK)
+	b.fill("reason", "their key is right again")
+	b.press("Start the replay")
+	b.sees("finished", "answered 2xx")
+	g.Await("globex", patience)
+	if again, still := len(g.Deliveries("globex", "delivered")), len(g.Deliveries("acme", "exhausted")); again != 2 || still != 1 {
+		t.Errorf("%d of globex are delivered, want 2; %d of acme exhausted, want 1", again, still)
+	}
+}
+
 // rowsAre measures the list: the heights of its rows.
 const rowsAre = `[...document.querySelectorAll("table.lines tbody tr")].map(r => Math.round(r.getBoundingClientRect().height))`
 

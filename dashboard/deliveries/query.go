@@ -42,7 +42,7 @@ var shownTriggers = []webhook.Trigger{webhook.TriggerFirst, webhook.TriggerManua
 
 // queryTerms reads the value of each key.
 var queryTerms = map[string]func(q *reports.DeliveryQuery, value string, now time.Time) error{
-	"partner":  func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.PartnerCode = v; return nil },
+	"partner":  readPartners,
 	"endpoint": func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.EndpointID = v; return nil },
 	"host":     func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.Host = strings.ToLower(v); return nil },
 	"ref":      func(q *reports.DeliveryQuery, v string, _ time.Time) error { q.Reference = v; return nil },
@@ -74,7 +74,7 @@ const queryKeys = "partner, state, settled, type, class, code, attempts, duratio
 
 // parseQuery reads a search of deliveries as it is typed: terms like
 // state:exhausted with spaces between, all of which must hold; a word without
-// a key is a reference. Values of state, type, class and trigger may be
+// a key is a reference. Values of partner, state, type, class and trigger may be
 // several with commas between. Times without an offset are in now's zone. Nothing
 // typed is what needs attention. The scope is left to the caller; QueryProblem tells what an error
 // means.
@@ -132,6 +132,17 @@ func absolute(typed string, now time.Time) string {
 		}
 	}
 	return strings.Join(terms, " ")
+}
+
+func readPartners(q *reports.DeliveryQuery, value string, _ time.Time) error {
+	q.PartnerCodes = strings.Split(value, ",")
+	if slices.Contains(q.PartnerCodes, "") {
+		return wrongQuery(locale.Text("partner: must be one code, or several with commas between."))
+	}
+	if len(q.PartnerCodes) == 1 { // which leads along the partner's own indexes
+		q.PartnerCode, q.PartnerCodes = value, nil
+	}
+	return nil
 }
 
 func readStates(q *reports.DeliveryQuery, value string, _ time.Time) error {

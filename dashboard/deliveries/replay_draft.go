@@ -113,7 +113,7 @@ func (s Pages) draftPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	switch {
 	case err == nil && d.empty():
 		return q.Render(w, r, "replay_new", draftView{Ready: readyDrafts(q)})
-	case err == nil && !form.Has("at"):
+	case err == nil && (!form.Has("at") || form.Has("only")):
 		http.Redirect(w, r, d.address(replaysPath(s.Base)), http.StatusSeeOther)
 		return nil
 	}

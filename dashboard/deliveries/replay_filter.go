@@ -34,11 +34,11 @@ func draftAt(path, typed string) string { return path + "/new?" + url.Values{"q"
 func ReplayPath(base, typed string) string { return draftAt(replaysPath(base), typed) }
 
 // FailedQuery searches for what was given up since, a length such as 24h, and
-// not delivered by another delivery; of one partner unless it is empty.
-func FailedQuery(partner, since string) string {
+// not delivered by another delivery; of some partners, or of all if none is named.
+func FailedQuery(since string, codes ...string) string {
 	query := "state:exhausted settled:no since:" + since
-	if partner != "" {
-		query = "partner:" + partner + " " + query
+	if len(codes) > 0 {
+		query = "partner:" + strings.Join(codes, ",") + " " + query
 	}
 	return query
 }
@@ -60,6 +60,9 @@ func (d draft) address(path string) string {
 // readDraft reads a draft from a form; its first sight has no time yet.
 func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 	d = draft{Typed: strings.TrimSpace(form.Get("q")), Of: form.Get("of"), At: q.Now.UTC().Truncate(time.Millisecond), Settled: form.Has("asked") && !form.Has("leave")}
+	if form.Has("only") { // some of the partners that it was of
+		d.Typed, _ = mergeQuery(url.Values{"q": {d.Typed}, "partner": {strings.Join(form["only"], ",")}})
+	}
 	if form.Has("filter") { // of the list, which searches for what needs attention until somebody types
 		d.Typed = cmp.Or(strings.TrimSpace(form.Get("filter")), "state:"+stateAttention)
 	}
@@ -143,7 +146,7 @@ func (s Pages) draftMatches(ctx context.Context, q *shell.Request, d *draft) (f 
 
 // plainFilter says a search as a filter, false if a filter cannot.
 func plainFilter(q reports.DeliveryQuery) (f delivery.Filter, ok bool) {
-	f = delivery.Filter{PartnerCode: q.PartnerCode, EndpointID: q.EndpointID, StatusCode: q.StatusCode, Since: q.Since, Until: q.Until}
+	f = delivery.Filter{PartnerCode: q.PartnerCode, PartnerCodes: q.PartnerCodes, EndpointID: q.EndpointID, StatusCode: q.StatusCode, Since: q.Since, Until: q.Until}
 	if len(q.States) > 1 || len(q.Types) > 1 || len(q.ErrorClasses) > 1 {
 		return f, false
 	}

@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -98,8 +99,8 @@ func filterWords(s locale.Speller, ops bool, f delivery.Filter) string {
 	if n := len(f.IDs); n > 0 {
 		terms = append(terms, s.T(locale.Text("%s chosen deliveries"), s.Number(n)))
 	}
-	if f.PartnerCode != "" && ops {
-		add("partner", f.PartnerCode)
+	if ops {
+		add("partner", cmp.Or(f.PartnerCode, strings.Join(f.PartnerCodes, ",")))
 	}
 	add("replay", f.ReplayID)
 	add("endpoint", f.EndpointID)

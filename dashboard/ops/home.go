@@ -94,7 +94,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 // verdict that names partners others are not meant.
 func (v verdict) withGivenUp(day shell.Fact[[]reports.PeriodCount]) verdict {
 	if v.Failed == "" && !v.Named && givenUp(day) > 0 {
-		v.Failed = deliveries.FailedQuery("", "24h")
+		v.Failed = deliveries.FailedQuery("24h")
 	}
 	return v
 }

@@ -180,7 +180,7 @@ func (v partnerView) ReplayPath() string {
 	if f := v.Funnel; f.Fresh && f.Value.Exhausted == 0 && !f.Value.Sampled {
 		return ""
 	}
-	return deliveries.ReplayPath("/ops", deliveries.FailedQuery(v.Code, v.Span.Name))
+	return deliveries.ReplayPath("/ops", deliveries.FailedQuery(v.Span.Name, v.Code))
 }
 
 // funnelStep is one step of the way from an event to its end.

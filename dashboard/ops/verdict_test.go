@@ -190,6 +190,14 @@ func TestTheVerdictLeadsToTheReplayOfWhomItNames(t *testing.T) {
 		"a host of two": {func(e *evidence) {
 			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon}})
 		}, ""},
+		"a host of two, one of which gave up": {func(e *evidence) {
+			e.Hosts = known([]reports.FailingHost{{Host: "hooks.example", Partners: []string{"acme", "b"}, FailingSince: noon}})
+			e.Partners = known([]reports.FailingPartner{{PartnerCode: "acme", FailingSince: noon, GivenUp: 3}, {PartnerCode: "c", FailingSince: noon, GivenUp: 3}})
+		}, "partner:acme state:exhausted settled:no since:24h"},
+		"three, of which two gave up": {func(e *evidence) {
+			e.Partners = known([]reports.FailingPartner{{PartnerCode: "acme", FailingSince: noon, GivenUp: 3}, {PartnerCode: "b", FailingSince: noon},
+				{PartnerCode: "c", FailingSince: e.Now.Add(-25 * time.Hour), GivenUp: 1}})
+		}, "partner:acme,c state:exhausted settled:no since:7d"},
 	} {
 		e := allWell()
 		tt.change(&e)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"ledgerhook/dashboard/deliveries"
@@ -38,8 +39,14 @@ func checkSharedHost(e evidence) check {
 		if len(h.Partners) < 2 || h.Served > 0 || h.Differ {
 			continue
 		}
+		var sharing []reports.FailingPartner
+		for _, p := range e.Partners.Value {
+			if slices.Contains(h.Partners, p.PartnerCode) {
+				sharing = append(sharing, p)
+			}
+		}
 		return found(fmt.Sprintf("%s fails for %s", h.Host, count(len(h.Partners), "partner")), verdict{Side: sideThem, Tone: "warn", Named: true, Sentence: fmt.Sprintf("It is them: the host %s, which %s share, has failed for %s.", h.Host, join(h.Partners), e.ago(h.FailingSince)),
-			Next: "One provider serves these partners. " + waiting(h.Waiting), Href: "/ops/deliveries?" + url.Values{"host": {h.Host}}.Encode(), Link: "Its deliveries"})
+			Next: "One provider serves these partners. " + waiting(h.Waiting), Failed: givenUpBy(e, sharing), Href: "/ops/deliveries?" + url.Values{"host": {h.Host}}.Encode(), Link: "Its deliveries"})
 	}
 	return says("no host fails alike for all its partners")
 }
@@ -52,21 +59,34 @@ func checkPartners(e evidence) check {
 	}
 	p := failing[0]
 	n := max(len(failing), s.PartnersFailing)
-	v := verdict{Side: sideThem, Tone: "warn", Named: true, Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing)}
+	v := verdict{Side: sideThem, Tone: "warn", Named: true, Href: deliveries.PartnerPath(p.PartnerCode), Link: p.PartnerCode, Next: waiting(s.WaitingFailing), Failed: givenUpBy(e, failing)}
 	if n == 1 {
 		v.Sentence = fmt.Sprintf("It is them: only %s fails, for %s%s%s; %s", p.PartnerCode, e.ago(p.FailingSince), how(p), lastSuccess(e, p), rest(s.Partners-1))
-		if p.GivenUp > 0 {
-			since := "24h"
-			if e.Now.Sub(p.FailingSince) > 24*time.Hour {
-				since = "7d"
-			}
-			v.Failed = deliveries.FailedQuery(p.PartnerCode, since)
-		}
 		return found(fmt.Sprintf("only %s of %s fails", p.PartnerCode, count(s.Partners, "partner")), v)
 	}
 	many := fmt.Sprintf("%s of %s fail", english.Number(n), count(s.Partners, "partner"))
 	v.Sentence = fmt.Sprintf("It is them: %s, worst %s%s%s; %s", many, p.PartnerCode, how(p), lastSuccess(e, p), rest(s.Partners-n))
 	return found(many, v)
+}
+
+// givenUpBy searches for what was given up at partners since they fail; empty:
+// nothing was.
+func givenUpBy(e evidence, failing []reports.FailingPartner) string {
+	var codes []string
+	since := "24h"
+	for _, p := range failing {
+		if p.GivenUp == 0 {
+			continue
+		}
+		codes = append(codes, p.PartnerCode)
+		if e.Now.Sub(p.FailingSince) > 24*time.Hour {
+			since = "7d"
+		}
+	}
+	if len(codes) == 0 {
+		return ""
+	}
+	return deliveries.FailedQuery(since, codes...)
 }
 
 // waiting says what becomes of what waits.

@@ -196,6 +196,7 @@ func (q DeliveryQuery) rest(t *database.Statement, p path) bool {
 	if q.Settled != nil {
 		t.Add(map[bool]string{true: " AND d.delivered_by <> ''", false: " AND d.delivered_by = ''"}[*q.Settled])
 	}
+	among(t, "d.partner_code", q.PartnerCodes)
 	among(t, "d.webhook_type", q.Types)
 	among(t, "d.last_class", q.ErrorClasses)
 	among(t, "d.trigger", q.Triggers)

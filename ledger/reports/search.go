@@ -45,6 +45,7 @@ type DeliveryQuery struct {
 	NeedsAttention bool
 
 	PartnerCode  string
+	PartnerCodes []string // of one of these partners
 	EndpointID   string
 	Host         string // of the endpoint's URL, lower case, without a port
 	States       []webhook.State

@@ -16,6 +16,9 @@ func Narrow(t *database.Statement, f delivery.Filter) {
 	t.Equal("d.endpoint_id", f.EndpointID)
 	t.Equal("d.webhook_type", string(f.Type))
 	t.Equal("d.last_class", string(f.ErrorClass))
+	if len(f.PartnerCodes) > 0 {
+		database.InList(t.Add(" AND d.partner_code IN "), f.PartnerCodes)
+	}
 	if len(f.IDs) > 0 {
 		database.InList(t.Add(" AND d.id IN "), f.IDs)
 	}
