@@ -74,6 +74,43 @@ func TestOperatorsLookAfterIncidents(t *testing.T) {
 	})
 }
 
+// The first page says how many incidents are open and how many of them nobody has
+// acknowledged, and leads to them; with none it says nothing of them.
+func TestTheOverviewLeadsToOpenIncidents(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Bench.Partner(t, "acme")
+	c := s.SignIn(t, "", partners.RoleViewer)
+	says := func(want string) {
+		t.Helper()
+		_, body := ask(t, c, "GET", s.ops.URL+"/ops", nil)
+		_, verdict, _ := strings.Cut(body, `id="verdict"`)
+		verdict, _, _ = strings.Cut(verdict, "</section>")
+		if linked := strings.Contains(verdict, `href="/ops/incidents"`); linked != (want != "") || !strings.Contains(verdict, want) {
+			t.Errorf("want %q, linked %t: %s", want, linked, verdict)
+		}
+	}
+	says("")
+	first := s.openIncident(t, s.Bench.Endpoint(t, "acme", 5))
+	says(">1 open incident, 1 not acknowledged<")
+	s.openIncident(t, s.Bench.Endpoint(t, "acme", 5))
+	if err := s.Incidents.Acknowledge(t.Context(), first.ID, partners.AuditEntry{At: time.Now(), Actor: "eva", Action: "incident.acknowledge"}); err != nil {
+		t.Fatal(err)
+	}
+	says(">2 open incidents, 1 not acknowledged<")
+	open, err := s.Incidents.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range open {
+		i.State, i.ClosedAt, i.Version = incidents.Closed, time.Now(), i.Version+1
+		if err := s.Incidents.Keep(t.Context(), []incidents.Change{{Incident: i, Act: incidents.ActClose}}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("")
+}
+
 // A partner says who is told of its endpoints alone, and in which language.
 func TestPartnersChooseWhoIsTold(t *testing.T) {
 	t.Parallel()

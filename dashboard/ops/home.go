@@ -9,6 +9,7 @@ import (
 
 	"ledgerhook/dashboard/deliveries"
 	"ledgerhook/dashboard/shell"
+	"ledgerhook/incidents"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/partners"
@@ -25,6 +26,8 @@ type overviewView struct {
 	Failing shell.Fact[[]reports.FailingPartner]
 	Workers shell.Fact[[]reports.WorkerLease]
 	Changes shell.Fact[[]partners.AuditEntry]
+	// Incidents are the open ones, of which incidents.Store lists only so many.
+	Incidents shell.Fact[[]incidents.Incident]
 	// Conflicts are what was said of orders that have failed and is to settle.
 	Conflicts shell.Fact[[]orders.Conflict]
 	Hours     shell.Fact[[]reports.PeriodCount] // of a day, with this one
@@ -36,6 +39,25 @@ func (v overviewView) ChangeRows() []changeRow { return changeRows(v.Changes.Val
 
 // ReplayPath is the preview of sending what was given up again.
 func (v overviewView) ReplayPath() string { return deliveries.ReplayPath("/ops", v.Verdict.Failed) }
+
+// OpenIncidents says how many incidents are open, and how many of these nobody
+// has acknowledged; empty: none.
+func (v overviewView) OpenIncidents() string {
+	open, anew := len(v.Incidents.Value), 0
+	if open == 0 {
+		return ""
+	}
+	for _, i := range v.Incidents.Value {
+		if !i.Acknowledged() {
+			anew++
+		}
+	}
+	says := count(open, "open incident")
+	if anew > 0 {
+		says += ", " + english.Number(anew) + " not acknowledged"
+	}
+	return says
+}
 
 // PartnerPath is the page of a partner.
 func (v overviewView) PartnerPath(code string) string { return deliveries.PartnerPath(code) }
@@ -77,6 +99,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-24*time.Hour), q.Now)
 			})
 		},
+		func() { v.Incidents = shell.Cached(ctx, s.Memory, "home/incidents", s.Incidents.Open) },
 		func() { v.Trend = s.TrendOf(ctx, q, r.URL, partners.Everything(), "") },
 		func() {
 			v.Changes = shell.Cached(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
