@@ -112,7 +112,7 @@ func (w *walk) peopleActs(t *testing.T, b *browser, at place) {
 	t.Helper()
 	who, other := "admin"+at.code, w.join(t, at.code, "other"+at.code, at.role)
 	w.join(t, at.code, who, partners.RoleAdmin)
-	account := at.base + "/account"
+	account, views := at.base+"/account", at.base+"/views"
 	w.act(t, b, at.base+"/login", at.base+"/login", "login", fill(b, "", "username", who, "password", goodPassword))
 	w.act(t, b, account+"/totp", account+"/totp", "totp.on", func() url.Values {
 		page := b.want(200, "GET", account+"/totp", nil)
@@ -138,6 +138,10 @@ func (w *walk) peopleActs(t *testing.T, b *browser, at place) {
 	for _, x := range [][2]string{{"role", "person.role"}, {"link", "password.link"}, {"disable", "person.disable"}, {"enable", "person.enable"}} {
 		w.act(t, b, at.people+"/{id}/"+x[0], at.people+"/"+other.ID+"/"+x[0], x[1], fill(b, at.people, "role", "viewer"))
 	}
+	list := at.base + "/deliveries"
+	w.act(t, b, views+"/save", views+"/save", "view.save", fill(b, "", "list", list, "query", "q=state:any", "name", "mine"))
+	w.act(t, b, views+"/rename", views+"/rename", "view.rename", fill(b, "", "list", list, "view", "mine", "name", "all of them"))
+	w.act(t, b, views+"/remove", views+"/remove", "view.remove", fill(b, "", "list", list, "view", "all of them"))
 }
 
 // deliveryActs does what can be done with deliveries and replays.

@@ -81,5 +81,6 @@ var doneWords = map[string]string{
 	"totp.on": locale.Text("Switched sign-in codes on"), "totp.off": locale.Text("Switched sign-in codes off"),
 	"delivery.retry": locale.Text("Retried a delivery"), "delivery.cancel": locale.Text("Cancelled a delivery"), "delivery.export": locale.Text("Exported deliveries"),
 	"evidence.take": locale.Text("Took evidence of deliveries"),
-	"replay.start":  locale.Text("Started a replay"), "replay.pause": locale.Text("Paused a replay"), "replay.resume": locale.Text("Resumed a replay"), "replay.cancel": locale.Text("Cancelled a replay"),
+	"view.save":     locale.Text("Saved a view of a list"), "view.rename": locale.Text("Renamed a saved view"), "view.remove": locale.Text("Removed a saved view"),
+	"replay.start": locale.Text("Started a replay"), "replay.pause": locale.Text("Paused a replay"), "replay.resume": locale.Text("Resumed a replay"), "replay.cancel": locale.Text("Cancelled a replay"),
 }

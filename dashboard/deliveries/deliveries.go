@@ -21,6 +21,7 @@ type deliveriesView struct {
 	Problem  string // what is wrong with it; empty: nothing
 	Filters  []shell.Field
 	Tabs     []tab
+	Views    shell.Views
 	Rows     shell.Fact[[]Row]
 	Search   searchedPage
 	Pager    shell.Pager
@@ -123,7 +124,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 		http.Redirect(w, r, Path(s.Base, typed), http.StatusSeeOther)
 		return nil
 	}
-	v := deliveriesView{Query: typed, Newest: Path(s.Base, typed), Attempts: s.Retry.Attempts(), ByHand: typed != ""}
+	v := deliveriesView{Query: typed, Newest: Path(s.Base, typed), Attempts: s.Retry.Attempts(), ByHand: typed != "", Views: s.ViewsOf(r, q)}
 	v.Tabs, v.Filters = deliveryTabs(q, typed), deliveryFilters(q, typed)
 	search, err := parseQuery(typed, q.Here(q.Now))
 	if err != nil {

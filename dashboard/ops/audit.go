@@ -23,6 +23,7 @@ const (
 // auditView is the audit log: who did what, and whether nobody changed it since.
 type auditView struct {
 	Filter  auditFilter
+	Views   shell.Views
 	Entries []partners.AuditEntry
 	More    string // the query of the next page; empty: there is none
 	Export  string // the query of the export
@@ -83,7 +84,7 @@ func (s pages) auditPage(w http.ResponseWriter, r *http.Request, q *shell.Reques
 	if err != nil {
 		return err
 	}
-	v := auditView{Filter: typed, Export: typed.query(""), Chain: s.chain.look(r.Context(), s.Trail.VerifyAudit)}
+	v := auditView{Filter: typed, Views: s.ViewsOf(r, q), Export: typed.query(""), Chain: s.chain.look(r.Context(), s.Trail.VerifyAudit)}
 	var next string
 	if v.Entries, next, err = s.Trail.AuditEntries(r.Context(), f); err != nil {
 		return err

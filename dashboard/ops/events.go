@@ -16,6 +16,7 @@ import (
 // eventsView is what internal systems sent, newest first.
 type eventsView struct {
 	Fields  []shell.Field
+	Views   shell.Views
 	Problem string // what is wrong with the filter
 	Events  shell.Fact[shell.Listed[reports.SentEvent]]
 	Pager   shell.Pager
@@ -46,7 +47,7 @@ func (s pages) eventsPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 			return err
 		}
 	}
-	v := eventsView{Fields: []shell.Field{
+	v := eventsView{Views: s.ViewsOf(r, q), Fields: []shell.Field{
 		{Name: "partner", Label: "Partner", Value: typed.Get("partner")}, {Name: "ref", Label: "Reference", Value: typed.Get("ref")},
 		chosen(typed, "result", "Result", []string{"accepted", "duplicate", "refused"}), chosen(typed, "type", "Type", shell.Plain(webhook.Types)),
 		{Name: "since", Label: "Since", Value: typed.Get("since"), Hint: deliveries.MomentHint}, {Name: "until", Label: "Until", Value: typed.Get("until")},

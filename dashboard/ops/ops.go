@@ -16,11 +16,11 @@ var navigation = []shell.NavGroup{
 		{Icon: "alert", Title: "Incidents", Path: "/ops/incidents"},
 	}},
 	{Title: "Traffic", Items: []shell.NavItem{
-		{Icon: "send", Title: "Deliveries", Path: "/ops/deliveries"},
-		{Icon: "inbox", Title: "Events", Path: "/ops/events"},
-		{Icon: "coins", Title: "Orders", Path: "/ops/orders"},
+		{Icon: "send", Title: "Deliveries", Path: "/ops/deliveries", Filtered: true},
+		{Icon: "inbox", Title: "Events", Path: "/ops/events", Filtered: true},
+		{Icon: "coins", Title: "Orders", Path: "/ops/orders", Filtered: true},
 		{Icon: "scales", Title: "Rates", Path: "/ops/rates"},
-		{Icon: "people", Title: "Partners", Path: "/ops/partners"},
+		{Icon: "people", Title: "Partners", Path: "/ops/partners", Filtered: true},
 	}},
 	{Title: "Recover", Items: []shell.NavItem{
 		{Icon: "replay", Title: "Replays", Path: "/ops/replays"},
@@ -29,7 +29,7 @@ var navigation = []shell.NavGroup{
 	{Title: "Gateway", Items: []shell.NavItem{
 		{Icon: "gauge", Title: "System", Path: "/ops/system"},
 		{Icon: "mail", Title: "Mailbox", Path: "/ops/mailbox"},
-		{Icon: "list", Title: "Audit log", Path: "/ops/audit"},
+		{Icon: "list", Title: "Audit log", Path: "/ops/audit", Filtered: true},
 		{Icon: "key", Title: "Access", Path: "/ops/admin"},
 	}},
 }

@@ -26,6 +26,7 @@ func (s pages) orderRoutes() []shell.Route {
 type ordersView struct {
 	Orders  shell.Fact[shell.Listed[reports.OrderStanding]]
 	Filters []shell.Field
+	Views   shell.Views
 	Problem string
 	Pager   shell.Pager
 	q       *shell.Request
@@ -67,7 +68,7 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	query := r.URL.Query()
 	f := orders.Filter{PartnerCode: strings.TrimSpace(query.Get("partner")), Status: orders.Status(query.Get("status")),
 		Reference: strings.TrimSpace(query.Get("ref")), Cursor: query.Get("cursor"), Limit: ordersPageSize}
-	v := ordersView{Filters: orderFilters(query), q: q}
+	v := ordersView{Filters: orderFilters(query), Views: s.ViewsOf(r, q), q: q}
 	waits, cursor := query.Get("waits"), webhook.OrderPrefix
 	switch waits {
 	case "", waitsUs:

@@ -33,6 +33,7 @@ type partnersView struct {
 	Hours   shell.Fact[map[string][]reports.PeriodCount]
 
 	Asked   partnersQuery
+	Views   shell.Views
 	More    bool // than are compared
 	Rows    []partnerRow
 	Pager   shell.Pager
@@ -67,7 +68,7 @@ func (s pages) showPartners(w http.ResponseWriter, r *http.Request, q *shell.Req
 	if v.Asked, err = readPartnersQuery(r.URL.Query()); err != nil {
 		return err
 	}
-	v.Now = q.Now
+	v.Now, v.Views = q.Now, s.ViewsOf(r, q)
 	s.readPartners(ctx, &v)
 	all := v.Asked.choose(v.rows())
 	from := min(v.Asked.from, len(all))

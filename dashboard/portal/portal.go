@@ -13,7 +13,7 @@ import (
 var navigation = []shell.NavGroup{
 	{Title: "", Items: []shell.NavItem{{Icon: "pulse", Title: locale.Text("Home"), Path: "/portal"}}},
 	{Title: locale.Text("Webhooks"), Items: []shell.NavItem{
-		{Icon: "send", Title: locale.Text("Deliveries"), Path: "/portal/deliveries"},
+		{Icon: "send", Title: locale.Text("Deliveries"), Path: "/portal/deliveries", Filtered: true},
 		{Icon: "link", Title: locale.Text("Endpoints"), Path: "/portal/endpoints"},
 		{Icon: "key", Title: locale.Text("Secrets"), Path: "/portal/secrets"},
 		{Icon: "replay", Title: locale.Text("Recover"), Path: "/portal/recover"},

@@ -11,6 +11,7 @@ type NavGroup struct {
 // NavItem leads to a page.
 type NavItem struct {
 	Icon, Title, Path string
+	Filtered          bool // it is a list, whose filters can be saved
 	Current           bool
 }
 

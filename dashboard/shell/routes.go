@@ -2,6 +2,7 @@ package shell
 
 import (
 	"net/http"
+	"slices"
 
 	"ledgerhook/webhook"
 )
@@ -68,12 +69,12 @@ func (s *Surface) Patterns() (all []string) {
 
 // sharedRoutes are what every surface answers.
 func (s *Surface) sharedRoutes() []Route {
-	return append(s.peopleRoutes(), []Route{
+	return slices.Concat(s.peopleRoutes(), s.viewRoutes(), []Route{
 		Anyone("GET "+s.Base+"/{$}", s.dropSlash),
 		Anyone("GET "+s.Base+"/static/{name}", s.staticFile),
 		Anyone("POST "+s.Base+"/preferences", Form(s.savePreferences)),
 		Read("GET "+s.Base+"/live", s.live),
-	}...)
+	})
 }
 
 // dropSlash leads /ops/ to /ops.

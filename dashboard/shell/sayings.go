@@ -73,6 +73,7 @@ var sayings = sayingsOf(
 	locale.Text("there is no person %s"),
 	locale.Text("there is no invitation %s"),
 	locale.Text("there is no session %s"),
+	locale.Text("there is no view %s"),
 )
 
 func sayingsOf(list ...string) (all []saying) {

@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"fmt"
+	"html"
+	"net/url"
+	"strings"
+	"testing"
+
+	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/partners"
+)
+
+// Whoever may read a list saves its filter under a name, comes back to it by a
+// link, and renames or removes it; nobody else has it.
+func TestAFilterOfAListIsSavedUnderAName(t *testing.T) {
+	t.Parallel()
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		c, another := s.SignIn(t, "", partners.RoleViewer), s.SignIn(t, "", partners.RoleAdmin)
+		send := func(act string, pairs ...string) (status int, to, body string) {
+			t.Helper()
+			form := url.Values{}
+			for i := 0; i < len(pairs); i += 2 {
+				form.Set(pairs[i], pairs[i+1])
+			}
+			resp, body := ask(t, c, "POST", s.ops.URL+"/ops/views/"+act, form)
+			return resp.StatusCode, resp.Header.Get("Location"), html.UnescapeString(body)
+		}
+		_, body := ask(t, c, "GET", s.ops.URL+"/ops/orders", nil)
+		if strings.Contains(body, "Save this view") {
+			t.Error("a list without a filter can be saved")
+		}
+		_, body = ask(t, c, "GET", s.ops.URL+"/ops/orders?waits=partner&partner=&ref=&since=24h&status=", nil)
+		query, _, _ := strings.Cut(strings.Split(body, `name="query" value="`)[1], `"`)
+		if query = html.UnescapeString(query); query != "since=24h&waits=partner" {
+			t.Fatalf("%q would be saved", query)
+		}
+		const name = `<b>Untold</b> "today"`
+		if status, to, _ := send("save", "list", "/ops/orders", "query", query+"&cursor=dlv_1&done=x", "name", "  "+name+" "); status != 303 || to != "/ops/orders?since=24h&waits=partner" {
+			t.Fatalf("%d %s", status, to)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'view.save' AND target = '/ops/orders' AND detail = $1", name); n != 1 {
+			t.Errorf("%d entries in the audit log", n)
+		}
+		link := `<a class="button" href="/ops/orders?since=24h&amp;waits=partner"`
+		if _, body = ask(t, c, "GET", s.ops.URL+"/ops/orders?waits=partner&since=24h", nil); !strings.Contains(body, link+` aria-current="page">`) || !strings.Contains(body, "&lt;b&gt;Untold") || strings.Contains(body, "Save this view") {
+			t.Error(body)
+		}
+		if _, body = ask(t, c, "GET", s.ops.URL+"/ops/orders?since=24h", nil); !strings.Contains(body, link+">") || !strings.Contains(body, "Save this view") {
+			t.Error(body)
+		}
+		for page, client := range map[string]string{"/ops/orders": "another", "/ops/events": "the same person on another list"} {
+			who := another
+			if page == "/ops/events" {
+				who = c
+			}
+			if _, body := ask(t, who, "GET", s.ops.URL+page, nil); strings.Contains(body, "Untold") {
+				t.Errorf("%s sees it at %s", client, page)
+			}
+		}
+		if resp, _ := ask(t, another, "POST", s.ops.URL+"/ops/views/remove", url.Values{"list": {"/ops/orders"}, "view": {name}}); resp.StatusCode != 404 {
+			t.Errorf("another removes it: %d", resp.StatusCode)
+		}
+
+		if status, _, _ := send("save", "list", "/ops/orders", "query", "status=ERROR", "name", "unclear"); status != 303 {
+			t.Fatal(status)
+		}
+		for _, wrong := range []struct {
+			act   string
+			pairs []string
+			code  int
+			says  string
+		}{
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "  "}, 400, "The name must have 1 to 60 characters."},
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", strings.Repeat("ữ", 61)}, 400, "The name must have 1 to 60 characters."},
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "a\x01b"}, 400, "The name must not hold control characters."},
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "unclear"}, 400, "Another of your views of this list has that name."},
+			{"save", []string{"list", "/ops/orders", "query", "x=" + strings.Repeat("1", 2000), "name", "long"}, 400, "The filter is too long to be saved."},
+			{"save", []string{"list", "/ops/orders", "query", "%zz", "name", "odd"}, 400, "query must be that of an address"},
+			{"save", []string{"list", "/ops/rates", "query", "x=1", "name", "no list"}, 400, "list must be a list whose filters can be saved"},
+			{"save", []string{"list", "https://elsewhere.example/", "query", "x=1", "name", "no page"}, 400, "list must be"},
+			{"save", []string{"list", "/ops/audit", "query", "x=1", "name", "not theirs to see"}, 400, "list must be"},
+			{"rename", []string{"list", "/ops/orders", "view", "unclear", "name", ""}, 400, "The name must have 1 to 60 characters."},
+			{"rename", []string{"list", "/ops/orders", "view", "unclear", "name", name}, 400, "Another of your views of this list has that name."},
+			{"rename", []string{"list", "/ops/orders", "view", "nothing", "name", "something"}, 404, ""},
+			{"remove", []string{"list", "/ops/events", "view", "unclear"}, 404, ""},
+		} {
+			if status, _, body := send(wrong.act, wrong.pairs...); status != wrong.code || !strings.Contains(body, wrong.says) {
+				t.Errorf("%s %q: %d, want %d and %q:\n%s", wrong.act, wrong.pairs, status, wrong.code, wrong.says, body)
+			}
+		}
+		if status, to, _ := send("rename", "list", "/ops/orders", "view", name, "name", "Untold"); status != 303 || to != "/ops/views?done=rename" {
+			t.Errorf("%d %s", status, to)
+		}
+		if _, body = ask(t, c, "GET", s.ops.URL+"/ops/views", nil); !strings.Contains(body, ">Untold</a>") || !strings.Contains(body, "since=24h&amp;waits=partner") || !strings.Contains(body, ">unclear</a>") {
+			t.Error(body)
+		}
+		for _, view := range []string{"Untold", "unclear"} {
+			if status, to, _ := send("remove", "list", "/ops/orders", "view", view); status != 303 || to != "/ops/views?done=remove" {
+				t.Errorf("%d %s", status, to)
+			}
+		}
+		if _, body = ask(t, c, "GET", s.ops.URL+"/ops/views", nil); !strings.Contains(body, "No saved views") {
+			t.Error(body)
+		}
+		for i := range partners.MaxViews + 1 {
+			status, _, body := send("save", "list", "/ops/orders", "query", "status=ERROR", "name", fmt.Sprint("view ", i))
+			if full := i == partners.MaxViews; full != (status == 409) || full && !strings.Contains(body, "A list has at most 30 saved views. Remove one first.") {
+				t.Errorf("view %d: %d %s", i, status, body)
+			}
+		}
+	})
+}
+
+// In the portal that is so for a partner's people, in their language.
+func TestAPartnersPersonSavesAView(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Bench.Partner(t, "acme")
+	c := s.SignIn(t, "acme", partners.RoleViewer)
+	form := url.Values{"list": {"/portal/deliveries"}, "query": {"q=state:exhausted"}, "name": {""}}
+	if resp, body := ask(t, c, "POST", s.portal.URL+"/portal/views/save", form, "Accept-Language", "vi"); resp.StatusCode != 400 || !strings.Contains(body, "Tên phải có 1 đến 60 ký tự.") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	form.Set("name", "bỏ lỡ")
+	if resp, _ := ask(t, c, "POST", s.portal.URL+"/portal/views/save", form); resp.Header.Get("Location") != "/portal/deliveries?q=state%3Aexhausted" {
+		t.Errorf("%d %s", resp.StatusCode, resp.Header.Get("Location"))
+	}
+	if _, body := ask(t, c, "GET", s.portal.URL+"/portal/deliveries", nil); !strings.Contains(body, `href="/portal/deliveries?q=state%3Aexhausted">bỏ lỡ</a>`) {
+		t.Error(body)
+	}
+	form.Set("list", "/ops/deliveries")
+	if resp, _ := ask(t, c, "POST", s.portal.URL+"/portal/views/save", form); resp.StatusCode != 400 {
+		t.Errorf("a list of the operators': %d", resp.StatusCode)
+	}
+}
