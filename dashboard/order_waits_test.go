@@ -122,6 +122,21 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 			}
 		}
 
+		changes, err := b.OrderChanges(t.Context(), paid.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := b.EventDeliveries(t.Context(), changes[1].EventID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const status = "<dt>Tells of</dt><dd>PROCESSING_TOKEN_TRANSFER"
+		if _, body := ask(t, c, "GET", s.ops.URL+"/ops/deliveries/"+told[0].ID, nil); !strings.Contains(body, status+` <a href="/ops/orders?partner=acme&amp;ref=paid">`) {
+			t.Errorf("what a delivery tells of:\n%s", body)
+		}
+		if _, body := ask(t, s.SignIn(t, "acme", partners.RoleViewer), "GET", s.portal.URL+"/portal/deliveries/"+told[0].ID, nil); !strings.Contains(body, status+"</dd>") {
+			t.Errorf("what a delivery tells its partner of:\n%s", body)
+		}
 		if _, body := ask(t, c, "GET", s.ops.URL+"/ops/orders/"+paid.ID, nil); strings.Count(body, `data-label="Tells of"`) != 2 || strings.Count(body, "where it stands</span>") != 1 {
 			t.Errorf("what each notification tells of, and which of the present status:\n%s", body)
 		}

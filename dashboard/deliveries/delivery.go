@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"ledgerhook/dashboard/chart"
@@ -38,6 +39,15 @@ type deliveryView struct {
 	CanRetry  bool
 	CanCancel bool
 	ErasedBy  string // who erased the content of the event; empty: nobody
+}
+
+// OrderPath lists the order that the delivery tells of, for operators; empty: it
+// tells of none.
+func (v deliveryView) OrderPath() string {
+	if v.Type != webhook.CashoutOrderUpdated {
+		return ""
+	}
+	return "/ops/orders?" + url.Values{"partner": {v.PartnerCode}, "ref": {v.ObjectID}}.Encode()
 }
 
 // seenEvent is the event of a delivery, empty if it is past its retention, and
