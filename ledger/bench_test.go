@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
@@ -94,14 +96,25 @@ func none(t *testing.T, b *ledgertest.Bench) {
 	}
 }
 
-// drain delivers whatever is handed out and returns the deliveries in the order of their tickets.
+// drain delivers whatever is handed out, all of a look at once, and returns the
+// deliveries in the order of their tickets.
 func drain(t *testing.T, b *ledgertest.Bench) (sent []string) {
 	t.Helper()
 	for tickets := b.Tickets(); len(tickets) > 0; tickets = b.Tickets() {
+		var workers errgroup.Group
 		for _, ticket := range tickets {
 			sent = append(sent, ticket.DeliveryID)
+			workers.Go(func() error {
+				job, claimed, err := b.Claim(t.Context(), ticket, worker)
+				if err != nil || !claimed {
+					return err
+				}
+				return tryRecord(t, b.Ledger, result(job, ok, delivered))
+			})
 		}
-		send(t, b, tickets, ok, delivered)
+		if err := workers.Wait(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return sent
 }
