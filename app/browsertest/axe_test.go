@@ -51,8 +51,27 @@ func (v violation) String() string {
 }
 
 // accessible fails the test for each rule of WCAG 2.2 A or AA that the page
-// breaks. The tab has axe in every page from the first such look on.
+// breaks.
 func (b *tab) accessible(as string) {
+	b.t.Helper()
+	b.obeys(`["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"]`, as)
+}
+
+// themed looks at the page in a theme: the dark one, which comes second, by the
+// rules about colours, which are all that it changes.
+func (b *tab) themed(theme string) {
+	b.t.Helper()
+	if theme == "light" {
+		b.accessible(theme)
+		return
+	}
+	b.obeys(`{type: "rule", values: ["color-contrast", "link-in-text-block"]}`, theme)
+}
+
+// obeys fails the test for each of the rules that the page breaks. The tab has
+// axe in every page from the first such look on. It need not fetch the page's
+// styles and media once more, which none of the rules is about.
+func (b *tab) obeys(rules, as string) {
 	b.t.Helper()
 	script, err := axe()
 	if err != nil {
@@ -62,7 +81,7 @@ func (b *tab) accessible(as string) {
 		call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		value[any](b, script+"; true")
 	}
-	found := value[[]violation](b, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"], resultTypes: ["violations"]})
+	found := value[[]violation](b, `axe.run(document, {runOnly: `+rules+`, resultTypes: ["violations"], preload: false})
 		.then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Nodes: v.nodes.map(n => ({HTML: n.html, Target: n.target, FailureSummary: n.failureSummary}))})))`,
 		chromedp.EvalAwaitPromise)
 	for _, v := range found {

@@ -101,7 +101,7 @@ func TestEveryPage(t *testing.T) {
 				if *screens != "" && chosen[name(pattern)] == theme {
 					b.photograph(name(pattern))
 				}
-				b.accessible(theme)
+				b.themed(theme)
 				if overflow := value[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); overflow > 0 {
 					t.Errorf("%s: the page is %d pixels too wide", theme, overflow)
 				}

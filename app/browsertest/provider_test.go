@@ -30,7 +30,7 @@ func TestABrowserSignsInAtTheProvider(t *testing.T) {
 		t.Helper()
 		for _, theme := range []string{"light", "dark"} {
 			b.wears(theme)
-			b.accessible(theme)
+			b.themed(theme)
 		}
 	}
 	b.visit("/ops/deliveries")
