@@ -1,10 +1,12 @@
 package ledger_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"ledgerhook/delivery"
+	"ledgerhook/ledger/database"
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/partners"
@@ -95,6 +97,48 @@ func TestASeriesHoldsEveryHourOldestFirst(t *testing.T) {
 		same(t, "no time at all", len(series(t, b, partners.Everything(), "", noon, noon)), 0)
 		if _, err := b.Series(t.Context(), partners.Everything(), "", noon, noon.AddDate(2, 0, 0)); err == nil {
 			t.Error("two years are not refused")
+		}
+	})
+}
+
+// Days are of 24 hours, and of one more or less when clocks change.
+func TestPeriodsOfManyHoursHoldAllOfThem(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		first := time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC)
+		for i := range 72 {
+			at := first.Add(time.Duration(i)*time.Hour + 7*time.Minute)
+			for _, slot := range []int64{1, database.MinuteSlot(at)} { // as old versions count, and as this one
+				change(t, b, "INSERT INTO rollups_all (hour, fact, slot, n) VALUES ($1, 'created', $2, $3), ($1, 'answer_250', $2, $3)", at.Unix()/3600, slot, i)
+			}
+		}
+		sum := func(from, to int) (n int64) { // of those hours
+			for i := from; i < to; i++ {
+				n += 2 * int64(i)
+			}
+			return n
+		}
+		for _, hours := range [][]int{{0, 24, 48, 72}, {0, 24, 47, 71}, {3, 9, 15, 27}, {0, 1, 3}, {70, 72}} {
+			var edges []time.Time
+			var want, created, answers []int64
+			for i, h := range hours {
+				edges = append(edges, first.Add(time.Duration(h)*time.Hour))
+				if i > 0 {
+					want = append(want, sum(hours[i-1], h))
+				}
+			}
+			periods, err := b.Periods(t.Context(), partners.Everything(), "", edges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			took, err := b.Latencies(t.Context(), partners.Everything(), "", edges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range periods {
+				created, answers = append(created, periods[i].Created), append(answers, took[i].Answers.Count())
+			}
+			same(t, fmt.Sprint("created from and to hour ", hours), created, want)
+			same(t, fmt.Sprint("answers from and to hour ", hours), answers, want)
 		}
 	})
 }

@@ -107,11 +107,14 @@ func (l *Reports) Periods(ctx context.Context, s partners.Scope, partnerCode str
 // until the next, for Periods.
 func (l *Reports) eachFact(ctx context.Context, s partners.Scope, partnerCode string, edges []time.Time, facts []string, tell func(period int, fact string, n int64)) error {
 	from, to := edges[0], edges[len(edges)-1]
-	t := new(database.Statement)
+	t := new(database.Statement).Add("SELECT hour, slot / ?, fact, SUM(n) FROM ", database.MinuteSlots)
+	if hours := wholeHours(edges); hours > 0 { // sums of so many, of which there are few
+		t = new(database.Statement).Add("SELECT hour - (hour - ?) % ?, 0, fact, SUM(n) FROM ", database.Micros(from)/database.HourMicros, hours)
+	}
 	if s.All() && partnerCode == "" {
-		inTime(t.Add("SELECT hour, slot / ?, fact, SUM(n) FROM rollups_all WHERE ", database.MinuteSlots), from, to)
+		inTime(t.Add("rollups_all WHERE "), from, to)
 	} else {
-		inTime(t.Add("SELECT hour, slot / ?, fact, SUM(n) FROM rollups WHERE ", database.MinuteSlots), from, to).Within(s, "partner_code")
+		inTime(t.Add("rollups WHERE "), from, to).Within(s, "partner_code")
 		t.Equal("partner_code", partnerCode)
 	}
 	err := database.InList(t.Add(" AND fact IN "), facts).Add(" GROUP BY 1, 2, 3").Query(ctx, l.db.Read, func(row database.Row) error {
@@ -134,6 +137,22 @@ func (l *Reports) eachFact(ctx context.Context, s partners.Scope, partnerCode st
 		return fmt.Errorf("read the rollups: %w", err)
 	}
 	return nil
+}
+
+// wholeHours is of how many hours all times between edges are multiples; 0 if
+// one of them lies within an hour.
+func wholeHours(edges []time.Time) (hours int64) {
+	first := database.Micros(edges[0])
+	for _, edge := range edges {
+		at := database.Micros(edge)
+		if at%database.HourMicros != 0 {
+			return 0
+		}
+		for n := (at - first) / database.HourMicros; n != 0; {
+			hours, n = n, hours%n
+		}
+	}
+	return hours
 }
 
 // inTime adds the condition that a rollup may be of a time: its hour is.
