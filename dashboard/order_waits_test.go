@@ -97,6 +97,13 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 		homeless := b.Order(t, "globex", "homeless", time.Hour)
 		move(homeless, orders.StatusFail)
 		says(homeless, "The partner waits for our notification of failed, undelivered since ", " (waits for an endpoint to be registered).")
+		b.Partner(t, "initech")
+		b.Endpoint(t, "initech", 8)
+		b.Endpoint(t, "initech", 8)
+		twofold := b.Order(t, "initech", "twofold", time.Hour)
+		move(twofold, orders.StatusFail)
+		end(twofold, webhook.Delivered, 200) // to one of its endpoints
+		says(twofold, "The partner waits at 1 more endpoint for our notification of failed, undelivered since ")
 
 		lists := func(query string, want ...orders.Order) {
 			t.Helper()
@@ -110,7 +117,7 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 				}
 			}
 		}
-		lists("waits=partner", unclear, homeless)
+		lists("waits=partner", unclear, homeless, twofold)
 		lists("waits=partner&partner=globex", homeless)
 		lists("waits=partner&status=ERROR", unclear)
 		lists("waits=us", fresh, paying, paid, unclear, failed)
