@@ -242,7 +242,7 @@ func (w *Worker) attempt(ctx context.Context, job Job) (a webhook.Attempt, dropp
 		w.metrics.blocked.WithLabelValues(string(r.BlockedReason)).Inc()
 		w.log.Warn("an address was not dialled", "delivery", a.DeliveryID, "endpoint", job.Delivery.EndpointID, "reason", r.BlockedReason, "address", r.BlockedAddr.String())
 	}
-	a.ResponseBody, a.Truncated, a.BodyCut = r.ResponseBody, r.Truncated, r.BodyCut
+	a.ResponseBody, a.Truncated, a.BodyCut, a.Connected = r.ResponseBody, r.Truncated, r.BodyCut, r.Connected
 	return a, r.Dropped
 }
 

@@ -325,5 +325,10 @@ func TestAnEndpointsOwnTimeLimitEndsItsAttempts(t *testing.T) {
 		if len(attempts) != 2 || attempts[0].ErrorClass != webhook.ErrorTimeout || attempts[0].Phases.Total < limit || !strings.Contains(attempts[0].ErrorDetail, "300ms") {
 			t.Errorf("attempts %+v", attempts)
 		}
+		hour := time.Now().UTC().Truncate(time.Hour)
+		waits, err := g.Latencies(t.Context(), partners.Everything(), "", []time.Time{hour.Add(-time.Hour), hour.Add(time.Hour)})
+		if err != nil || waits[0].Answers.Count() != 2 {
+			t.Errorf("%+v (%v) do not hold the answer and what was waited in vain", waits, err)
+		}
 	})
 }

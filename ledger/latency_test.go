@@ -60,12 +60,18 @@ func TestHowLongThingsTookIsCountedBySteps(t *testing.T) {
 			}
 			return id
 		}
-		late := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout}
+		late := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout, Connected: true}
+		shut := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorTimeout}
+		broken := webhook.Attempt{Outcome: webhook.OutcomeUnknown, StatusCode: 200, Connected: true}
+		drips := webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200, BodyCut: true, Connected: true}
 		deaf := webhook.Attempt{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorConnect}
 		attempt("acme", ok, delivered, 5*time.Millisecond, 250*time.Millisecond, false)
 		attempt("acme", ok, delivered, 5*time.Millisecond+time.Microsecond, 251*time.Millisecond, true)
-		attempt("acme", failed, exhausted, -time.Second, 0, false) // by a clock that is behind
-		attempt("acme", late, exhausted, time.Minute, 15*time.Second, false)
+		attempt("acme", failed, exhausted, -time.Second, 0, false)                            // by a clock that is behind
+		attempt("acme", late, exhausted, time.Minute, 15*time.Second+time.Millisecond, false) // as timers are
+		attempt("acme", drips, delivered, 5*time.Millisecond, 10*time.Second+time.Millisecond, false)
+		attempt("acme", shut, exhausted, 5*time.Millisecond, 5*time.Second+time.Millisecond, false)
+		attempt("acme", broken, exhausted, 5*time.Millisecond, time.Second, false)
 		attempt("other", ok, delivered, time.Hour, 3*time.Hour, false)
 
 		// What nothing answered is no answer, and neither a second attempt nor a
@@ -83,12 +89,12 @@ func TestHowLongThingsTookIsCountedBySteps(t *testing.T) {
 		record(t, b, take(t, b, one(t, b)), ok, delivered)
 
 		acme := latencies(t, b, partners.Everything(), "acme")
-		same(t, "answers", acme.Answers, steps(t, map[time.Duration]int64{5 * time.Millisecond: 3, 250 * time.Millisecond: 1, 500 * time.Millisecond: 1, 15 * time.Second: 1}))
-		first := steps(t, map[time.Duration]int64{5 * time.Millisecond: 2, 10 * time.Millisecond: 1, time.Minute: 1})
+		same(t, "answers", acme.Answers, steps(t, map[time.Duration]int64{5 * time.Millisecond: 3, 250 * time.Millisecond: 1, 500 * time.Millisecond: 1, 10 * time.Second: 1, 15 * time.Second: 1}))
+		first := steps(t, map[time.Duration]int64{5 * time.Millisecond: 5, 10 * time.Millisecond: 1, time.Minute: 1})
 		first[len(first)-1] = 1 // more than the longest step
 		same(t, "first attempts", acme.FirstAttempts, first)
 		all := latencies(t, b, partners.Everything(), "")
-		same(t, "of all", []int64{all.Answers.Count(), all.FirstAttempts.Count()}, []int64{7, 6})
+		same(t, "of all", []int64{all.Answers.Count(), all.FirstAttempts.Count()}, []int64{8, 9})
 		same(t, "its own", latencies(t, b, partners.Only("acme"), ""), acme)
 		for _, s := range []partners.Scope{partners.Only("other"), {}} {
 			same(t, "acme, by another", latencies(t, b, s, "acme").Answers.Count(), int64(0))

@@ -157,8 +157,8 @@ func (b *batch) settle(w *window, r *recordOp) {
 // countTimes counts how long the answer took, if there was one or too long was
 // waited for it, and how long after the delivery was made its first attempt began.
 func (b *batch) countTimes(r *recordOp) {
-	if a := &r.Attempt; a.StatusCode != 0 || a.ErrorClass == webhook.ErrorTimeout {
-		b.count(r.partner, rows.Answers.Fact(a.Phases.Total), 1)
+	if took, known := answerTime(r.Attempt); known {
+		b.count(r.partner, rows.Answers.Fact(took), 1)
 	}
 	first := &r.Attempt
 	if r.Dropped != nil {
@@ -167,6 +167,17 @@ func (b *batch) countTimes(r *recordOp) {
 	if first.Number == 1 && r.trigger == webhook.TriggerFirst {
 		b.count(r.partner, rows.FirstAttempts.Fact(first.StartedAt.Sub(webhook.IDTime(webhook.DeliveryPrefix, r.DeliveryID))), 1)
 	}
+}
+
+// answerTime is how long an attempt's answer took, or was waited for in vain; not
+// known if the gateway broke off, or had nothing that could be answered. What ended
+// by a limit took that, whole seconds, and a little until it was noticed.
+func answerTime(a webhook.Attempt) (took time.Duration, known bool) {
+	timedOut := a.ErrorClass == webhook.ErrorTimeout
+	if took = a.Phases.Total; timedOut || a.BodyCut {
+		took = took.Truncate(time.Second)
+	}
+	return took, a.Outcome != webhook.OutcomeUnknown && (a.StatusCode != 0 || timedOut && a.Connected)
 }
 
 // leave gives back the place of a delivery.

@@ -207,6 +207,7 @@ type Attempt struct {
 	ResponseBody    []byte              // at most MaxKeptBody bytes, as they came
 	Truncated       bool                // the answer's body was longer, or was not read to its end
 	BodyCut         bool                // the answer's body was still coming when its time was up; for the record alone, not kept
+	Connected       bool                // it had a connection, with TLS if it asks for it, and waited for the answer; for the record alone, not kept
 	KeyID           string
 	Worker          string
 	Trace           string // the id of the trace that the attempt is the first span of; empty: none; not kept

@@ -56,6 +56,7 @@ type Result struct {
 	ResponseBody    []byte      // the first 16 KiB, as they came
 	Truncated       bool        // the body was longer, or was not read to its end
 	BodyCut         bool        // the body was still coming when its time was up
+	Connected       bool        // there was a connection, with TLS if the URL asks for it
 }
 
 // read fills r from an answer whose headers are complete and reads its body.

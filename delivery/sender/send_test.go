@@ -74,7 +74,7 @@ func TestOnlyTheWholeAttemptLimitsTheWaitForAnAnswer(t *testing.T) {
 					}
 					for range 2 {
 						res := s.Send(t.Context(), Request{URL: scheme + "://receiver.example.com/", Body: body, Timeout: limit, Fresh: fresh})
-						if res.Outcome != test.outcome || res.ErrorClass != test.class || res.ErrorDetail != test.detail || res.Phases.Total != min(test.answers, limit) {
+						if res.Outcome != test.outcome || res.ErrorClass != test.class || res.ErrorDetail != test.detail || res.Phases.Total != min(test.answers, limit) || !res.Connected {
 							t.Errorf("%s, fresh %t, answered after %s: %s %q (%s) %+v", scheme, fresh, test.answers, res.Outcome, res.ErrorClass, res.ErrorDetail, res.Phases)
 						}
 					}

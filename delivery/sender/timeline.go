@@ -177,5 +177,6 @@ func (t *timeline) fill(r *Result) {
 	if t.peer.address.IsValid() {
 		r.PeerIP = t.peer.address.String()
 	}
+	r.Connected = t.stage >= waiting
 	r.TLSVersion, r.TLSNotAfter, r.Certificate = t.peer.tlsVersion, t.peer.notAfter, t.peer.sha256
 }

@@ -112,8 +112,8 @@ func TestABrokenHandshakeSaysSo(t *testing.T) {
 			if r.Outcome != failed || r.ErrorClass != tt.class || !strings.Contains(r.ErrorDetail, tt.detail) {
 				t.Errorf("got %s %q (%s), want %q (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.class, tt.detail)
 			}
-			if r.StatusCode != 0 || r.PeerIP != "127.0.0.1" || r.Phases.TLS <= 0 {
-				t.Errorf("facts are missing: %+v", r)
+			if r.StatusCode != 0 || r.PeerIP != "127.0.0.1" || r.Phases.TLS <= 0 || r.Connected {
+				t.Errorf("facts are missing or wrong: %+v", r)
 			}
 		})
 	}

@@ -350,7 +350,9 @@ func (f *filling) tries(e *fillEndpoint, id string, at time.Time, end fillEnd) (
 			string(class), "", []byte("{}"), []byte("ok"), false, "key_1", "", int64(0), ""})
 		last.outcome, last.class, last.status, last.at, last.took = string(outcome), string(class), status, began.Add(took).UnixMicro(), took.Microseconds()
 		f.count(e.partner, rows.FactAttempt+string(outcome), last.at)
-		f.count(e.partner, rows.Answers.Fact(took), last.at)
+		if status != 0 || class == webhook.ErrorTimeout {
+			f.count(e.partner, rows.Answers.Fact(took), last.at)
+		}
 		if n == 0 {
 			f.count(e.partner, rows.FirstAttempts.Fact(began.Sub(at)), last.at)
 		}

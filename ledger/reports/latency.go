@@ -24,8 +24,9 @@ func (l Latency) Count() (n int64) {
 	return n
 }
 
-// Within is the place in LatencySteps of the first within which a share of them,
-// from 0 to 1, took: their number if it is more than the longest, -1 if there
+// Within is the place in LatencySteps of a step within which at least a share of
+// them, from 0 to 1, took: the first that holds one more than the share, or all of
+// them. It is the number of steps if that took more than the longest, -1 if there
 // are none.
 func (l Latency) Within(share float64) int {
 	n := l.Count()
@@ -42,7 +43,7 @@ func (l Latency) Within(share float64) int {
 // course their attempts were recorded. Tests are outside.
 type PeriodLatency struct {
 	Since         time.Time // its beginning, UTC
-	Answers       Latency   // from the beginning of an attempt to its answer, or until it was given up as that took too long
+	Answers       Latency   // from the beginning of an attempt to its answer, or as long as it had if none came in time
 	FirstAttempts Latency   // from a delivery's creation to the beginning of its first attempt; those of replays are not in it
 }
 

@@ -21,7 +21,7 @@ type Latency struct{ facts []string }
 // What rollups tell the times of.
 var (
 	// Answers took from the beginning of an attempt until its answer was read, or
-	// until the attempt was given up as it took too long.
+	// as long as the attempt had if it was given up while it waited for one.
 	Answers = latencyOf("answer_")
 	// FirstAttempts began so long after their delivery was made.
 	FirstAttempts = latencyOf("first_")
