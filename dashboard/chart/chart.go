@@ -186,9 +186,9 @@ func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns 
 		if c.flag.Letter != "" {
 			at := left + step*(float64(i)+.5)
 			s.f(`<a class="flag" href="%v" tabindex="-1"><title>%v</title><path d="M%v %vV%v"/>`, c.flag.Href, c.flag.Title, at, chartTop-6, chartTop+height)
-			if at-flagged >= flagRoom { // the others have their line, and their letter in the list
-				s.f(`<circle cx="%v" cy="%v" r="6.5"/><text x="%v" y="%v" text-anchor="middle">%v</text>`, at, chartTop-12, at, chartTop-8.5, c.flag.Letter)
-				flagged = at
+			if letter := min(at, f.width-7); letter-flagged >= flagRoom { // the others have their line, and their letter in the list
+				s.f(`<circle cx="%v" cy="%v" r="6.5"/><text x="%v" y="%v" text-anchor="middle">%v</text>`, letter, chartTop-12, letter, chartTop-8.5, c.flag.Letter)
+				flagged = letter
 			}
 			s.f(`</a>`)
 		}

@@ -162,15 +162,16 @@ func TestManyAttemptsFitIntoAPage(t *testing.T) {
 var ticks = regexp.MustCompile(`<text class="tick" x="([\d.-]+)" y="([\d.-]+)" text-anchor="(\w+)">([^<]*)</text>`)
 
 // No label is cut off at an edge or covers its neighbour, however large the
-// numbers and whatever the language.
+// numbers and whatever the language; nor is the letter of a flag.
 func TestEveryLabelOfBarsIsWhole(t *testing.T) {
+	changed := Flag{Letter: "A", Title: "changed", Href: "#changes"}
 	for _, language := range locale.All() {
 		for _, f := range frames {
 			for _, hours := range []int{1, 6, 24, 30, 31} {
 				for most := int64(1); most < 1e13; most *= 10 {
 					var bars []HourBar
 					for i := range hours {
-						bars = append(bars, HourBar{Hour: hour.Add(time.Duration(i) * time.Hour), Counts: []int64{most}})
+						bars = append(bars, HourBar{Hour: hour.Add(time.Duration(i) * time.Hour), Counts: []int64{most}, Flag: changed})
 					}
 					drawing := string(drawBars(locale.Speller{Locale: language}, f, "t", []Series{{"delivered", "good"}}, bars))
 					wholeLabels(t, fmt.Sprintf("%s, %d hours up to %d in %s", f.class, hours, most, language), f, drawing)
@@ -178,7 +179,7 @@ func TestEveryLabelOfBarsIsWhole(t *testing.T) {
 				for top := range len(scale) + 1 {
 					var bars []LevelBar
 					for i := range hours {
-						bars = append(bars, LevelBar{Hour: hour.Add(time.Duration(i) * time.Hour), Count: 1, Steps: []int{top}})
+						bars = append(bars, LevelBar{Hour: hour.Add(time.Duration(i) * time.Hour), Count: 1, Steps: []int{top}, Flag: changed})
 					}
 					drawing := string(drawLevels(locale.Speller{Locale: language}, f, "t", []Series{{"p50", "p50"}}, scale, bars))
 					wholeLabels(t, fmt.Sprintf("%s, %d hours up to step %d in %s", f.class, hours, top, language), f, drawing)
@@ -188,7 +189,10 @@ func TestEveryLabelOfBarsIsWhole(t *testing.T) {
 	}
 }
 
-// wholeLabels fails the test if a label is cut off or covers its neighbour.
+var letters = regexp.MustCompile(`<circle cx="([\d.-]+)" cy="([\d.-]+)" r="([\d.-]+)"/><text x="([\d.-]+)"`)
+
+// wholeLabels fails the test if a label or the letter of a flag is cut off or
+// covers its neighbour.
 func wholeLabels(t *testing.T, name string, f frame, drawing string) {
 	t.Helper()
 	end, above := 0.0, 0.0 // of the hour before, of the label of the scale before
@@ -209,5 +213,19 @@ func wholeLabels(t *testing.T, name string, f frame, drawing string) {
 		} else {
 			above = y
 		}
+	}
+	end = 0
+	flags := letters.FindAllStringSubmatch(drawing, -1)
+	for _, letter := range flags {
+		x, _ := strconv.ParseFloat(letter[1], 64)
+		y, _ := strconv.ParseFloat(letter[2], 64)
+		r, _ := strconv.ParseFloat(letter[3], 64)
+		if x-r < end-.1 || x+r+.5 > f.width || y-r < .5 || letter[4] != letter[1] {
+			t.Errorf("%s: the letter at %s stands from %v to %v, the one before ends at %v", name, letter[4], x-r, x+r, end)
+		}
+		end = x + r
+	}
+	if len(flags) == 0 {
+		t.Errorf("%s: no flag has a letter", name)
 	}
 }
