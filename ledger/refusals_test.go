@@ -124,8 +124,10 @@ func TestChangesOfAPartnerAreListedNewestFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := b.Audit(t.Context(), partners.AuditEntry{Actor: "ann", Action: "rate.set", Target: "USDT"}); err != nil {
-			t.Fatal(err)
+		for _, action := range []string{"rate.set", "key.rotate", "master-key.rotate"} {
+			if err := b.Audit(t.Context(), partners.AuditEntry{Actor: "ann", Action: action}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		list := func(found []partners.AuditEntry, err error) (actions []string) {
 			if err != nil {
@@ -143,6 +145,6 @@ func TestChangesOfAPartnerAreListedNewestFirst(t *testing.T) {
 		for _, s := range []partners.Scope{partners.Only("other"), partners.Only(""), {}} {
 			same(t, "by another", fmt.Sprint(list(b.PartnerChanges(t.Context(), s, "acme", 10)), list(b.PartnerChanges(t.Context(), s, "", 10))), "[] []")
 		}
-		same(t, "all", list(b.RecentChanges(t.Context(), 10)), []string{"rate.set", "secret.create", "endpoint.pause"})
+		same(t, "all", list(b.RecentChanges(t.Context(), 10)), []string{"master-key.rotate", "key.rotate", "rate.set", "secret.create", "endpoint.pause"})
 	})
 }

@@ -31,7 +31,7 @@ var acts = map[string]string{
 	"endpoint.change": "changed the endpoint", "endpoint.remove": "removed the endpoint", "endpoint.pause": "paused the endpoint",
 	"endpoint.resume": "resumed the endpoint", "endpoint.open-breaker": "opened the breaker of", "endpoint.close-breaker": "closed the breaker of",
 	"endpoint.disable": "disabled the endpoint", "endpoint.warn": "warned of the endpoint", "secret.create": "created a secret of",
-	"secret.activate": "activated a secret of", "secret.revoke": "revoked a secret of", "rate.set": "set the rate of", "key.rotate": "made the signing key", "gateway.update": "was updated",
+	"secret.activate": "activated a secret of", "secret.revoke": "revoked a secret of", "rate.set": "set the rate of", "key.rotate": "made the signing key", "master-key.rotate": "changed the master key", "gateway.update": "was updated",
 	"replay.start": "started the replay", "replay.pause": "paused the replay", "replay.resume": "resumed the replay", "replay.cancel": "cancelled the replay",
 }
 

@@ -191,15 +191,16 @@ func (l *Reports) PartnerChanges(ctx context.Context, s partners.Scope, code str
 	return l.changes(ctx, auditOf(configuration).Add(" AND partner_code = ?", code).Within(s, "partner_code"), limit)
 }
 
-// RecentChanges lists the newest changes of any partner's configuration, of
-// rates and of settings, what was done to replays, and which version serves.
-func (l *Reports) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
-	return l.changes(ctx, auditOf(append([]string{"rate.", "settings.", "replay.", "gateway."}, configuration...)), limit)
-}
-
 // gatewayActs are the acts that concern every partner: another version of the
 // program serves, another key signs or seals.
 var gatewayActs = []string{"gateway.", "key.", "master-key."}
+
+// RecentChanges lists the newest changes of any partner's configuration, of
+// rates and of settings, what was done to replays, which version serves, and
+// which keys sign and seal.
+func (l *Reports) RecentChanges(ctx context.Context, limit int) ([]partners.AuditEntry, error) {
+	return l.changes(ctx, auditOf(slices.Concat([]string{"rate.", "settings.", "replay."}, gatewayActs, configuration)), limit)
+}
 
 // ChangesSince lists the newest changes since a time, newest first: those that
 // PartnerChanges lists of a partner, or, if code is empty, what changed for all at
