@@ -110,7 +110,7 @@ type App struct {
 func Start(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	a := &App{config: cfg, log: o.Log, version: o.Version, drain: cmp.Or(o.Drain, drainTime), first: o.FirstLogin, failed: make(chan struct{}), health: &web.Health{}, certificates: map[string]*shownCertificate{}}
 	for _, step := range []func(context.Context) error{
-		a.checkSettings, a.openListeners, a.startMetrics, a.renewCertificates, a.openTracing, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.noteVersion, a.serve,
+		a.checkSettings, a.openListeners, a.startMetrics, a.renewCertificates, a.openTracing, a.openQueue, a.openLedger, a.openSecrets, a.openKeys, a.openPeople, a.outliveWorker, a.startWorker, a.serve, a.noteVersion,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.cleanups.run(context.WithoutCancel(ctx)))
@@ -222,7 +222,7 @@ func (a *App) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// noteVersion says that this version begins to serve. The process does without
+// noteVersion says that this version has begun to serve. The process does without
 // if that cannot be written.
 func (a *App) noteVersion(ctx context.Context) error {
 	if err := a.trail.Serves(ctx, a.version); err != nil {

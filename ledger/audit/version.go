@@ -12,7 +12,7 @@ import (
 // versionKey is the row of meta that holds which version began to serve last.
 const versionKey = "program/version"
 
-// Serves says which version of the program begins to serve. That it is another
+// Serves says which version of the program has begun to serve. That it is another
 // one than the one before is an entry; of the first one nothing is said, as
 // nothing changed.
 func (t *Trail) Serves(ctx context.Context, version string) error {
