@@ -118,7 +118,7 @@ func TestWhatChangedIsMarkedForWhomItConcerns(t *testing.T) {
 		{"the first page", s.ops.URL + "/ops", ops, []string{updated}, []string{paused, held}},
 		{"the partner's page", s.ops.URL + "/ops/partners/acme", ops, []string{paused, held, "<code>" + e.ID + "</code>"}, []string{updated}},
 		{"another partner's page", s.ops.URL + "/ops/partners/globex", ops, []string{"How long answers took"}, []string{paused, held, updated}},
-		{"the partner's own page", s.portal.URL + "/portal", s.SignIn(t, "acme", partners.RoleViewer), []string{`<a href="/portal/endpoints/` + e.ID + `">` + paused, held}, []string{updated, "ann</span>"}},
+		{"the partner's own page", s.portal.URL + "/portal", s.SignIn(t, "acme", partners.RoleViewer), []string{`<a href="/portal/activity">` + paused, held, "</a> <code>" + e.ID + "</code>"}, []string{updated, "ann</span>"}},
 		{"another partner's own page", s.portal.URL + "/portal", s.SignIn(t, "globex", partners.RoleViewer), []string{"How long answers took"}, []string{paused, held, updated}},
 	} {
 		for _, span := range []string{"1h", "30d"} {

@@ -26,7 +26,7 @@ func TestHowLongAnswersTookIsReadAndFollowed(t *testing.T) {
 
 	b := operator(t, g)
 	b.visit("/ops/partners/acme?outcomes=1h")
-	b.sees("How long answers took, last hour", "Time until the first attempt, last hour", "What changed in this time", "Paused an endpoint", "Resumed an endpoint")
+	b.sees("How long answers took, last hour", "Time until the first attempt, last hour", "What changed in this period", "Paused an endpoint", "Resumed an endpoint")
 	const table = "#outcomes figure:nth-of-type(2) .figures-table"
 	if counted := value[string](b, `[...document.querySelectorAll("`+table+` tbody tr")].filter(r => r.textContent.includes("≤")).length + " of " +
 		document.querySelectorAll("`+table+` tbody tr").length`); !strings.HasSuffix(counted, " of 60") || strings.HasPrefix(counted, "0 ") {

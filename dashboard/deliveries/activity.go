@@ -62,8 +62,10 @@ func CheckAfter(cursor string) error {
 	return webhook.CheckID("after", webhook.AuditPrefix, cursor)
 }
 
-// doneWords are the acts that a partner can hear of, and those that concern all.
+// doneWords are the acts that a partner can hear of, and those that concern all,
+// which are told to operators alone, and so in English.
 var doneWords = map[string]string{
+	"gateway.update": "Another version of the gateway began to serve", "key.rotate": "Made a new signing key of the gateway", "master-key.rotate": "Encrypted everything under a new master key",
 	"partner.create": locale.Text("Opened the account"), "partner.change": locale.Text("Changed the account's settings"), "partner.rotate-key": locale.Text("Replaced the account's public key"),
 	"partner.disable": locale.Text("Disabled the account"), "partner.enable": locale.Text("Enabled the account"),
 	"endpoint.create": locale.Text("Added an endpoint"), "endpoint.change": locale.Text("Changed an endpoint"), "endpoint.remove": locale.Text("Removed an endpoint"),
@@ -71,7 +73,6 @@ var doneWords = map[string]string{
 	"endpoint.open-breaker": locale.Text("Held back what goes to an endpoint"), "endpoint.close-breaker": locale.Text("Let an endpoint be sent to again"),
 	"endpoint.warn": locale.Text("Noted that an endpoint keeps failing"), "endpoint.disable": locale.Text("Disabled an endpoint that kept failing"),
 	"endpoint.contact.add": locale.Text("Added a contact of an endpoint"), "endpoint.contact.remove": locale.Text("Removed a contact of an endpoint"),
-	"gateway.update": locale.Text("Another version of the gateway began to serve"), "key.rotate": locale.Text("Made a new signing key of the gateway"), "master-key.rotate": locale.Text("Encrypted everything under a new master key"),
 	"secret.create": locale.Text("Made a webhook secret"), "secret.activate": locale.Text("Activated a webhook secret"), "secret.revoke": locale.Text("Revoked a webhook secret"),
 	"person.create": locale.Text("Added a person"), "person.invite": locale.Text("Invited somebody"), "person.role": locale.Text("Changed somebody's role"),
 	"person.disable": locale.Text("Disabled somebody's access"), "person.enable": locale.Text("Enabled somebody's access"),

@@ -172,9 +172,13 @@ func (d drawing) list(bar int, since time.Time) string {
 	if d.partner != "" {
 		typed += " partner:" + d.partner
 	}
-	until := since.Add(time.Hour)
+	return Path(d.q.Base(), typed+" since:"+since.UTC().Format(time.RFC3339)+" until:"+d.until(bar, since).UTC().Format(time.RFC3339))
+}
+
+// until is where the bar ends that begins at since.
+func (d drawing) until(bar int, since time.Time) time.Time {
 	if bar+1 < len(d.edges) && d.edges[bar].Equal(since) {
-		until = d.edges[bar+1]
+		return d.edges[bar+1]
 	}
-	return Path(d.q.Base(), typed+" since:"+since.UTC().Format(time.RFC3339)+" until:"+until.UTC().Format(time.RFC3339))
+	return since.Add(time.Hour)
 }

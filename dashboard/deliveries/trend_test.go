@@ -68,7 +68,7 @@ func TestWhatChangedIsMarkedAtTheBarOfItsTime(t *testing.T) {
 		return partners.AuditEntry{At: noon.Add(at), Actor: actor, Action: action, Target: target, Detail: detail, PartnerCode: "acme"}
 	}
 	v := Trend{
-		Outcomes: shell.Fact[[]reports.PeriodCount]{Value: []reports.PeriodCount{{Since: edges[0]}, {Since: edges[1], BreakersOpened: 1, BreakersClosed: 1}, {Since: edges[2]}}},
+		Outcomes: shell.Fact[[]reports.PeriodCount]{Value: []reports.PeriodCount{{Since: edges[0]}, {Since: edges[1], BreakersOpened: 3, BreakersClosed: 2}, {Since: edges[2], BreakersOpened: 1}}},
 		Changes: shell.Fact[[]partners.AuditEntry]{Value: []partners.AuditEntry{ // newest first
 			change(3*time.Minute, "ann", "partner.change", "acme", "after all bars"),
 			change(125*time.Second, "acme/eve", "endpoint.change", "ep_1", "its URL"),
@@ -81,16 +81,21 @@ func TestWhatChangedIsMarkedAtTheBarOfItsTime(t *testing.T) {
 	flags, marks, cut := d.mark("acme", v)
 	var told []string
 	for _, m := range marks {
-		told = append(told, strings.Join([]string{m.Letter, m.What, m.Target, m.Who}, "|"))
+		told = append(told, strings.Join([]string{m.Letter, m.What, m.Target, m.Who, m.Between}, "|"))
+		if m.At.IsZero() != (m.Between != "") {
+			t.Errorf("%+v is at one time and between two", m)
+		}
 	}
 	want := []string{
-		"A|Another version of the gateway began to serve|v2 after v1|", "B|Deliveries were held back, as too many attempts failed||",
-		"B|Deliveries went out again, as probes succeeded||", "C|Changed the account's settings||ann", "C|Changed an endpoint|ep_1|acme/eve",
+		"A|Another version of the gateway began to serve|v2 after v1||",
+		"B|Deliveries were held back, as too many attempts failed, and went out again, as probes succeeded (3 times)|||between 2026-03-04 12:01 and 12:02",
+		"C|Changed the account's settings||ann|", "C|Changed an endpoint|ep_1|acme/eve|",
+		"C|Deliveries were held back, as too many attempts failed|||between 2026-03-04 12:02 and 12:03", // after what may have caused it
 	}
 	if !slices.Equal(told, want) || cut {
 		t.Errorf("%q, want %q", told, want)
 	}
-	if got := flags[2]; got.Title != "C: 2026-03-04 12:02 Changed the account's settings. 2026-03-04 12:02 Changed an endpoint ep_1." || len(flags) != 3 ||
+	if got := flags[2]; got.Title != "C: 2026-03-04 12:02 Changed the account's settings. 2026-03-04 12:02 Changed an endpoint ep_1. between 2026-03-04 12:02 and 12:03 Deliveries were held back, as too many attempts failed." || len(flags) != 3 ||
 		got.Href != "/ops/audit?action=partner.change&since=2026-03-04T12%3A02%3A01Z&until=2026-03-04T12%3A02%3A02Z" {
 		t.Errorf("%+v of %d", got, len(flags))
 	}
@@ -108,13 +113,41 @@ func TestWhatChangedIsMarkedAtTheBarOfItsTime(t *testing.T) {
 		t.Errorf("a viewer is led to %q", marks[0].Href)
 	}
 	d.q = &shell.Request{Surface: &shell.Surface{Name: shell.Portal, Base: "/portal"}, User: partners.Person{PartnerCode: "acme"}}
-	if _, marks, _ = d.mark("acme", v); marks[3].Who != "" || marks[3].Href != "/portal/activity" || marks[4].Who != "eve" || marks[4].Href != "/portal/endpoints/ep_1" {
-		t.Errorf("a partner is told %+v", marks[3:])
+	if _, marks, _ = d.mark("acme", v); marks[2].Who != "" || marks[2].Href != "/portal/activity" || marks[3].Who != "eve" || marks[3].Href != "/portal/activity" {
+		t.Errorf("a partner is told %+v", marks[2:])
 	}
 	for range trendMarks {
 		v.Changes.Value = append(v.Changes.Value, change(time.Second, "ann", "partner.change", "acme", ""))
 	}
 	if _, marks, cut = d.mark("acme", v); len(marks) != trendMarks || !cut || marks[trendMarks-1].Target != "ep_1" {
 		t.Errorf("%d marks, cut: %t, the last %+v", len(marks), cut, marks[len(marks)-1])
+	}
+}
+
+// A breaker that moves in every bar leaves the change before it its mark.
+func TestABreakerThatFlapsDoesNotPushOutWhatCausedIt(t *testing.T) {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	d := drawing{q: &shell.Request{Surface: &shell.Surface{Name: shell.Ops, Base: "/ops"}}, edges: []time.Time{noon}, partner: "acme"}
+	v := Trend{Changes: shell.Fact[[]partners.AuditEntry]{Value: []partners.AuditEntry{{At: noon.Add(time.Second), Actor: "ann", Action: "endpoint.change", Target: "ep_1"}}}}
+	for i := range 60 {
+		v.Outcomes.Value = append(v.Outcomes.Value, reports.PeriodCount{Since: d.edges[i], BreakersOpened: 1, BreakersClosed: 1})
+		d.edges = append(d.edges, noon.Add(time.Duration(i+1)*time.Minute))
+	}
+	_, marks, cut := d.mark("acme", v)
+	if len(marks) != trendMarks || !cut || marks[0].Target != "ep_1" || marks[1].bar != 60-trendMarks+1 || marks[trendMarks-1].bar != 59 {
+		t.Errorf("%d marks, cut: %t: %+v", len(marks), cut, marks)
+	}
+	v.Outcomes.Value = v.Outcomes.Value[:trendMarks-1]
+	if _, marks, cut = d.mark("acme", v); len(marks) != trendMarks || cut {
+		t.Errorf("%d marks, cut: %t, want all", len(marks), cut)
+	}
+}
+
+// A day has its end at the beginning of the next.
+func TestATimeThatEndsOnAnotherDayNamesBoth(t *testing.T) {
+	midnight := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
+	d := drawing{q: &shell.Request{}}
+	if got := d.between(midnight, midnight.AddDate(0, 0, 1)); got != "between 2026-03-04 00:00 and 2026-03-05 00:00" {
+		t.Error(got)
 	}
 }
