@@ -41,7 +41,7 @@ func windows(t *stage.Trial, s setting, o options) []Figure {
 	base, _ := w.gateway.Reach()
 	for _, person := range people {
 		for range ownWindows {
-			seen := &window{browser: person, base: base}
+			seen := &window{browser: person, base: base, opened: refreshPause * time.Duration(len(all)) / (onDuty * ownWindows)}
 			all = append(all, seen)
 			open.Go(func() error { return seen.watch(ctx) })
 		}
@@ -73,6 +73,7 @@ func windows(t *stage.Trial, s setting, o options) []Figure {
 type window struct {
 	browser *http.Client
 	base    string
+	opened  time.Duration   // after the first one: people do not do so at one stroke
 	ages    []time.Duration // of what it showed, when something newer came
 	took    []time.Duration // to fetch it
 }
@@ -83,6 +84,9 @@ const refreshPause = 2 * time.Second
 // watch keeps the overview open until ctx ends: it fetches it anew when its
 // stream says that something has changed.
 func (v *window) watch(ctx context.Context) error {
+	if !comes(ctx, time.After(v.opened)) {
+		return nil
+	}
 	changed := make(chan struct{}, 1)
 	listening, stop := context.WithCancel(ctx)
 	var stream errgroup.Group
