@@ -99,20 +99,21 @@ func (s Pages) TrendOf(ctx context.Context, q *shell.Request, page *url.URL, sco
 		d.partner = code
 	}
 	v.Spans = spans
-	key := "trend/" + code + "/" + chosen.Name + "/"
+	// The bars of another zone begin elsewhere, and a partner is not told all that operators are.
+	key := "trend" + q.Base() + "/" + code + "/" + chosen.Name + "/" + q.ZoneName() + "/"
 	shell.Together(
 		func() {
-			v.Outcomes = shell.Cached(ctx, s.Memory, key+"outcomes", func(ctx context.Context) ([]reports.PeriodCount, error) {
+			v.Outcomes = shell.Shared(ctx, s.Memory, key+"outcomes", func(ctx context.Context) ([]reports.PeriodCount, error) {
 				return s.Reports.Periods(ctx, scope, code, d.edges)
 			})
 		},
 		func() {
-			v.Latency = shell.Cached(ctx, s.Memory, key+"latency", func(ctx context.Context) ([]reports.PeriodLatency, error) {
+			v.Latency = shell.Shared(ctx, s.Memory, key+"latency", func(ctx context.Context) ([]reports.PeriodLatency, error) {
 				return s.Reports.Latencies(ctx, scope, code, d.edges)
 			})
 		},
 		func() {
-			v.Changes = shell.Cached(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.Changes = shell.Shared(ctx, s.Memory, key+"changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Reports.ChangesSince(ctx, scope, code, d.edges[0], trendMarks+1)
 			})
 		},

@@ -86,23 +86,23 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 	}
 	var v overviewView
 	shell.Together(
-		func() { e.Situation = shell.Cached(ctx, s.Memory, "home/situation", s.Reports.Situation) },
-		func() { e.Workers = shell.Cached(ctx, s.Memory, "system/workers", s.Reports.Workers) },
-		func() { e.Partners = shell.Cached(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
-		func() { e.Conflicts = shell.Cached(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
-		func() { e.Stores = shell.Cached(ctx, s.Memory, "system/stores", s.stores) },
-		func() { e.Rates = shell.Cached(ctx, s.Memory, "rates", s.Prices.Rates) },
-		func() { e.Slow = shell.Cached(ctx, s.Memory, "home/slow", s.Reports.SlowPartners) },
-		func() { e.Hosts = shell.Cached(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
+		func() { e.Situation = shell.Shared(ctx, s.Memory, "home/situation", s.Reports.Situation) },
+		func() { e.Workers = shell.Shared(ctx, s.Memory, "system/workers", s.Reports.Workers) },
+		func() { e.Partners = shell.Shared(ctx, s.Memory, "home/partners", s.Reports.FailingPartners) },
+		func() { e.Conflicts = shell.Shared(ctx, s.Memory, "home/conflicts", s.Reports.OpenConflicts) },
+		func() { e.Stores = shell.Shared(ctx, s.Memory, "system/stores", s.stores) },
+		func() { e.Rates = shell.Shared(ctx, s.Memory, "rates", s.Prices.Rates) },
+		func() { e.Slow = shell.Shared(ctx, s.Memory, "home/slow", s.Reports.SlowPartners) },
+		func() { e.Hosts = shell.Shared(ctx, s.Memory, "home/hosts", s.Reports.FailingHosts) },
 		func() {
-			v.Hours = shell.Cached(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
+			v.Hours = shell.Shared(ctx, s.Memory, "home/hours", func(ctx context.Context) ([]reports.PeriodCount, error) {
 				return s.Reports.Series(ctx, partners.Everything(), "", q.Now.Add(-24*time.Hour), q.Now)
 			})
 		},
-		func() { v.Incidents = shell.Cached(ctx, s.Memory, "home/incidents", s.Incidents.Open) },
+		func() { v.Incidents = shell.Shared(ctx, s.Memory, "home/incidents", s.Incidents.Open) },
 		func() { v.Trend = s.TrendOf(ctx, q, r.URL, partners.Everything(), "") },
 		func() {
-			v.Changes = shell.Cached(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
+			v.Changes = shell.Shared(ctx, s.Memory, "home/changes", func(ctx context.Context) ([]partners.AuditEntry, error) {
 				return s.Reports.RecentChanges(ctx, readChanges)
 			})
 		},

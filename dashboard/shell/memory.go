@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Fact is a value with the time it is of. A value that could not be read just
@@ -23,8 +25,10 @@ type Fact[T any] struct {
 
 // Memory keeps the last known values of this process.
 type Memory struct {
-	mu     sync.Mutex
-	values map[cacheKey]cachedValue
+	mu      sync.Mutex
+	values  map[cacheKey]cachedValue
+	acts    int                // how many things readers have done here
+	reading singleflight.Group // of Shared
 }
 
 // cacheKey is what a value is remembered under. Parts of a name are typed
@@ -39,6 +43,8 @@ func keyOf[T any](name string) cacheKey { return cacheKey{reflect.TypeFor[T](), 
 type cachedValue struct {
 	value any
 	at    time.Time
+	began time.Time // to be read
+	acts  int       // had been done by then
 }
 
 // maxRemembered bounds the memory. When it is reached, what is older than a
@@ -51,19 +57,63 @@ func newMemory() *Memory { return &Memory{values: map[cacheKey]cachedValue{}} }
 // that fails or does not answer before ctx ends. Without a name the value is not
 // remembered, as one that nobody asks for a second time.
 func Cached[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
+	began, acts := time.Now(), m.actsSoFar()
 	value, err := WithDeadline(ctx, read)
-	now, key := time.Now(), keyOf[T](name)
-	if err == nil {
-		if name != "" {
-			m.put(key, cachedValue{value, now})
-		}
-		return Fact[T]{Value: value, At: now, Known: true, Fresh: true}
+	if err != nil {
+		return lastKnown[T](m, name, err)
 	}
+	now := time.Now()
+	if name != "" {
+		m.put(keyOf[T](name), cachedValue{value, now, began, acts})
+	}
+	return Fact[T]{Value: value, At: now, Known: true, Fresh: true}
+}
+
+// lastKnown falls back on the last value of a name, since it cannot be read.
+func lastKnown[T any](m *Memory, name string, err error) Fact[T] {
 	f := Fact[T]{Err: err}
-	if last, ok := m.get(key); ok {
+	if last, ok := m.get(keyOf[T](name)); ok {
 		f.Value, f.At, f.Known = last.value.(T), last.at, true
 	}
 	return f
+}
+
+// sharedFor is how long a value is handed out after it began to be read. Windows
+// look every 2 s at what must not be older than 3 s.
+const sharedFor = 500 * time.Millisecond
+
+// Shared is Cached of what is the same for everybody who may ask for the name:
+// however many windows are open, it is read once, and not again within sharedFor.
+// Whoever has done something here is never shown how it was before.
+func Shared[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
+	key, acts := keyOf[T](name), m.actsSoFar()
+	if last, ok := m.get(key); ok && last.acts == acts && time.Since(last.began) < sharedFor {
+		return Fact[T]{Value: last.value.(T), At: last.at, Known: true, Fresh: true}
+	}
+	all := m.reading.DoChan(fmt.Sprint(key, acts), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), PanelLimit) // one window may be closed
+		defer cancel()
+		return Cached(ctx, m, name, read), nil
+	})
+	select {
+	case shared := <-all:
+		return shared.Val.(Fact[T])
+	case <-ctx.Done():
+		return lastKnown[T](m, name, errLate(ctx))
+	}
+}
+
+// acted has nothing be shared that was read before something was done.
+func (m *Memory) acted() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.acts++
+}
+
+func (m *Memory) actsSoFar() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.acts
 }
 
 // forget forgets the last value of a name.
@@ -109,8 +159,13 @@ func WithDeadline[T any](ctx context.Context, read func(context.Context) (T, err
 		return a.value, a.err
 	case <-ctx.Done():
 		var zero T
-		return zero, errors.Join(errors.New("no answer in time"), context.Cause(ctx))
+		return zero, errLate(ctx)
 	}
+}
+
+// errLate is why ctx ended before there was a value.
+func errLate(ctx context.Context) error {
+	return errors.Join(errors.New("no answer in time"), context.Cause(ctx))
 }
 
 // Len is how many values are remembered.
@@ -137,6 +192,9 @@ func (m *Memory) put(key cacheKey, r cachedValue) {
 				delete(m.values, k)
 			}
 		}
+	}
+	if m.values[key].began.After(r.began) { // a slow read ends after a newer one
+		return
 	}
 	m.values[key] = r
 }

@@ -54,6 +54,66 @@ func TestAReadThatDoesNotEndHoldsNoPage(t *testing.T) {
 	})
 }
 
+func TestWhatManyWindowsShowIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, reads, slow := newMemory(), 0, make(chan struct{})
+		read := func(ctx context.Context) (int, error) {
+			reads++
+			mine := reads
+			if mine == 1 {
+				<-slow
+			}
+			return mine, ctx.Err()
+		}
+		look := func(ctx context.Context, want int) {
+			t.Helper()
+			if f := Shared(ctx, m, "n", read); !f.Fresh || f.Value != want {
+				t.Errorf("%+v, want %d", f, want)
+			}
+		}
+		closed, closes := context.WithCancel(t.Context())
+		go func() {
+			if f := Shared(closed, m, "n", read); f.Known || !errors.Is(f.Err, context.Canceled) {
+				t.Errorf("a window that was closed has %+v", f)
+			}
+		}()
+		synctest.Wait()
+		for range 3 {
+			go look(t.Context(), 1)
+		}
+		synctest.Wait()
+		closes() // whose request it was
+		synctest.Wait()
+		time.Sleep(sharedFor / 2)
+		close(slow)
+		synctest.Wait()
+		look(t.Context(), 1)
+		time.Sleep(sharedFor / 2) // after it began
+		look(t.Context(), 2)
+		look(t.Context(), 2)
+		m.acted()
+		look(t.Context(), 3)
+	})
+}
+
+func TestNobodyIsShownHowItWasBeforeTheyActed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, before := newMemory(), make(chan struct{})
+		go Shared(t.Context(), m, "n", func(context.Context) (int, error) { <-before; return 1, nil })
+		synctest.Wait()
+		m.acted()
+		after := func(context.Context) (int, error) { return 2, nil }
+		for range 2 {
+			if f := Shared(t.Context(), m, "n", after); f.Value != 2 || m.values[keyOf[int]("n")].value != 2 {
+				t.Errorf("beside a read that began before: %+v", f)
+			}
+			close(before)
+			synctest.Wait()
+			before = make(chan struct{})
+		}
+	})
+}
+
 func TestTwoKindsOfValuesNeverMeetUnderOneName(t *testing.T) {
 	m := newMemory()
 	Cached(t.Context(), m, "n", func(context.Context) (string, error) { return "seven", nil })
@@ -82,7 +142,7 @@ func TestAPanicOfOneReadReachesWhoAsked(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	m := newMemory()
 	for i := range 3 * maxRemembered {
-		m.put(cacheKey{name: strconv.Itoa(i)}, cachedValue{i, time.Now()})
+		m.put(cacheKey{name: strconv.Itoa(i)}, cachedValue{value: i, at: time.Now()})
 	}
 	if len(m.values) > maxRemembered {
 		t.Errorf("%d values", len(m.values))

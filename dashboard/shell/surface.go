@@ -90,6 +90,7 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, rt Route) error 
 	}
 	limit := readLimit
 	if !Reads(r) {
+		defer s.Memory.acted()
 		limit, q.Path = ActLimit, s.pageOf(rt.pattern, r.URL)
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 	}
