@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,9 @@ import (
 	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
+
+// ordersOnAPage is how many notifications a page of the list looks at.
+const ordersOnAPage = 50
 
 // The list of orders and the page of one say who waits for what: the partner to
 // be told, we for the order to end, or nobody. The list finds those that somebody
@@ -120,6 +124,15 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 		lists("waits=partner", unclear, homeless, twofold)
 		lists("waits=partner&partner=globex", homeless)
 		lists("waits=partner&status=ERROR", unclear)
+		lists("waits=partner&ref="+unclear.ID, unclear)
+		for _, f := range []orders.Filter{{Reference: "unclear", Limit: 1}, {Reference: unclear.ID, Limit: 1}} { // newer notifications do not fill the page
+			if found, next, err := b.UntoldOrders(t.Context(), f); err != nil || len(found) != 1 || found[0].ID != unclear.ID || next != "" {
+				t.Errorf("%v: %v, %q, %v", f, found, next, err)
+			}
+		}
+		if _, next, err := b.UntoldOrders(t.Context(), orders.Filter{Since: time.Now().Add(time.Hour), Limit: 1}); err != nil || next != "" {
+			t.Errorf("what is older follows a time: %q, %v", next, err)
+		}
 		lists("waits=us", fresh, paying, paid, unclear, failed)
 		lists("waits=us&status=ERROR", unclear)
 		lists("waits=us&ref=paying", paying)
@@ -127,6 +140,17 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 			if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/orders?"+query, nil); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, want) {
 				t.Errorf("%s: %d %s", query, resp.StatusCode, body)
 			}
+		}
+
+		for i := range ordersOnAPage + 1 { // their orders are of no partner's
+			e := ledgertest.NewEvent("initech", fmt.Sprint("elsewhere_", i), string(orders.StatusFail))
+			e.Event.Type = webhook.CashoutOrderUpdated
+			if _, err := b.Append(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, body := ask(t, c, "GET", s.ops.URL+"/ops/orders?waits=partner&partner=initech", nil); !strings.Contains(body, "None on this page; older notifications follow") || strings.Contains(body, "No orders") {
+			t.Errorf("a page without an order that others follow:\n%s", body)
 		}
 
 		changes, err := b.OrderChanges(t.Context(), paid.ID)

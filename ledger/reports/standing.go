@@ -144,7 +144,7 @@ var untold = []webhook.State{webhook.Pending, webhook.Held, webhook.Queued, webh
 func (l *Reports) UntoldOrders(ctx context.Context, f orders.Filter) (found []OrderStanding, next string, err error) {
 	no := false
 	page, err := l.SearchDeliveries(ctx, DeliveryQuery{Scope: partners.Everything(), PartnerCode: f.PartnerCode, Types: []webhook.Type{webhook.CashoutOrderUpdated},
-		States: untold, Settled: &no, Cursor: f.Cursor, Limit: f.Limit})
+		Reference: f.Reference, Since: f.Since, States: untold, Settled: &no, Cursor: f.Cursor, Limit: f.Limit})
 	if err != nil || len(page.Items) == 0 {
 		return nil, page.Next, err
 	}
