@@ -91,7 +91,7 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 		says(unclear, "The partner waits for our notification of error, undelivered since ", " (given up after 1 attempt, answered 503); we have to find out what became of the money, since ")
 		failed := b.Order(t, "globex", "failed", time.Hour)
 		move(failed, orders.StatusFail)
-		says(failed, "Nobody waits: the partner was not told of failed, no endpoint of it takes CashoutOrder.Updated.")
+		says(failed, "Nobody waits: the partner was not told of failed, none of its endpoints takes CashoutOrder.Updated.")
 		_, _, _ = b.TransitionOrder(t.Context(), failed.ID, orders.Move{To: orders.StatusPaymentCompleted, Actor: "the bank"}) // is refused
 		says(failed, "We have a conflict to settle, since ")
 
@@ -107,7 +107,31 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 		twofold := b.Order(t, "initech", "twofold", time.Hour)
 		move(twofold, orders.StatusFail)
 		end(twofold, webhook.Delivered, 200) // to one of its endpoints
-		says(twofold, "The partner waits at 1 more endpoint for our notification of failed, undelivered since ")
+		says(twofold, "The partner still waits at 1 endpoint for our notification of failed, undelivered since ")
+
+		fail := func(partner, id string) orders.Order { // and its notification is given up
+			o := b.Order(t, partner, id, time.Hour)
+			move(o, orders.StatusFail)
+			end(o, webhook.Exhausted, 503)
+			return o
+		}
+		erased := fail("acme", "erased")
+		if _, _, err := b.Erase(t.Context(), partners.DataSubject{PartnerCode: "acme", OrderID: erased.ID}, partners.AuditEntry{Actor: "eva.operator", Action: "erase", Detail: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		says(erased, "Nobody waits: the partner was not told of failed, what our notification says was erased.")
+		settled := fail("acme", "settled")
+		if _, err := b.Raw.ExecContext(t.Context(), "UPDATE deliveries SET delivered_by = 'dlv_gone' WHERE object_id = 'settled'"); err != nil {
+			t.Fatal(err)
+		}
+		says(settled, "Nobody waits: the partner was told of failed.")
+		b.Partner(t, "hooli")
+		left := b.Endpoint(t, "hooli", 8)
+		removed := fail("hooli", "removed")
+		if err := b.RemoveEndpoint(t.Context(), partners.Everything(), left.ID); err != nil {
+			t.Fatal(err)
+		}
+		says(removed, "Nobody waits: the partner was not told of failed, the endpoint that our notification was for is removed.")
 
 		lists := func(query string, want ...orders.Order) {
 			t.Helper()

@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ledgerhook/dashboard/deliveries"
@@ -34,11 +35,11 @@ func (e evidence) theyWait(q *shell.Request, s reports.OrderStanding) string {
 	if len(untold) == 0 {
 		return ""
 	}
-	where := ""
+	waits := "waits"
 	if !told.IsZero() {
-		where = " at " + count(len(untold), "more endpoint")
+		waits = "still waits at " + count(len(untold), "endpoint")
 	}
-	return fmt.Sprintf("The partner waits%s for our notification of %s, undelivered since %s%s", where, orderPill(s.Status).Word, e.clock(s.ChangedAt), why(q, untold[len(untold)-1]))
+	return fmt.Sprintf("The partner %s for our notification of %s, undelivered since %s%s", waits, orderPill(s.Status).Word, e.clock(s.ChangedAt), why(q, untold[len(untold)-1]))
 }
 
 // why says in brackets what keeps a delivery from arriving; empty: nothing yet.
@@ -86,13 +87,20 @@ func (e evidence) weWait(s reports.OrderStanding) string {
 // an order that is as its partner made it.
 func (e evidence) theyKnow(s reports.OrderStanding) string {
 	status := orderPill(s.Status).Word
+	some := func(is func(delivery.DeliveryWithWindow) bool) bool { return slices.ContainsFunc(s.Deliveries, is) }
 	switch told, _ := s.Told(); {
 	case s.EventID == "":
 		return ""
 	case !told.IsZero():
 		return fmt.Sprintf("the partner was told of %s at %s", status, e.clock(told))
+	case some(func(d delivery.DeliveryWithWindow) bool { return d.Settled() }): // by one that is not kept any more
+		return fmt.Sprintf("the partner was told of %s", status)
 	case s.Filtered:
-		return fmt.Sprintf("the partner was not told of %s, no endpoint of it takes %s", status, webhook.CashoutOrderUpdated)
+		return fmt.Sprintf("the partner was not told of %s, none of its endpoints takes %s", status, webhook.CashoutOrderUpdated)
+	case s.Erased:
+		return fmt.Sprintf("the partner was not told of %s, what our notification says was erased", status)
+	case some(func(d delivery.DeliveryWithWindow) bool { return d.Window.Removed }):
+		return fmt.Sprintf("the partner was not told of %s, the endpoint that our notification was for is removed", status)
 	case len(s.Deliveries) > 0:
 		return fmt.Sprintf("our notification of %s was cancelled", status)
 	}

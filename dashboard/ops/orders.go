@@ -75,7 +75,7 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	case waitsPartner:
 		cursor = webhook.DeliveryPrefix
 	default:
-		return webhook.Invalid("waits", "must be partner or us, for whom something is waited")
+		return webhook.Invalid("waits", "must be partner or us: who waits")
 	}
 	if f.Status != "" && !f.Status.Known() {
 		return webhook.Invalid("status", "must be one of the statuses of an order")

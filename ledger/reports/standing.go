@@ -19,13 +19,15 @@ type OrderStanding struct {
 	EventID    string                        // of the change to the status; empty: there was none since the order was made
 	ChangedAt  time.Time                     // of that change
 	Filtered   bool                          // no endpoint of the partner takes the event
+	Erased     bool                          // the content of the event, so that it is not sent any more
 	Deliveries []delivery.DeliveryWithWindow // of the event, oldest first
 	Conflict   time.Time                     // of the oldest report that is to settle; zero: there is none
 }
 
 // Told returns when the last of the partner's endpoints was told of the status,
-// and the newest delivery to each of those that were not. Of an order that was
-// never changed there is neither, nor of what was not kept or was cancelled.
+// and the newest delivery to each of those that were not and still can be. Of an
+// order that was never changed there is neither, nor of what was not kept, was
+// cancelled or erased, or was for an endpoint that is removed.
 func (s OrderStanding) Told() (at time.Time, untold []delivery.DeliveryWithWindow) {
 	newest, told := map[string]delivery.DeliveryWithWindow{}, map[string]time.Time{}
 	var endpoints []string
@@ -43,11 +45,16 @@ func (s OrderStanding) Told() (at time.Time, untold []delivery.DeliveryWithWindo
 		switch by := told[to]; {
 		case by.After(at):
 			at = by
-		case by.IsZero() && newest[to].State != webhook.Cancelled:
+		case by.IsZero() && !s.Erased && sendable(newest[to]):
 			untold = append(untold, newest[to])
 		}
 	}
 	return at, untold
+}
+
+// sendable reports whether a delivery has yet to bring its event, and can.
+func sendable(d delivery.DeliveryWithWindow) bool {
+	return d.State != webhook.Cancelled && !d.Settled() && !d.Window.Removed
 }
 
 // Standings are orders, in their order, with what their partners were told.
@@ -60,14 +67,14 @@ func (l *Reports) Standings(ctx context.Context, found []orders.Order) (standing
 	if len(found) == 0 {
 		return nil, nil
 	}
-	t := new(database.Statement).Add("SELECT c.order_id, c.event_id, c.at, COALESCE(e.filtered, ?) FROM ", false)
+	t := new(database.Statement).Add("SELECT c.order_id, c.event_id, c.at, COALESCE(e.filtered, ?), COALESCE(e.erased_at, 0) > 0 FROM ", false)
 	t.Table(len(found), func(i int) []any { return []any{found[i].ID, found[i].Sequence} })
 	t.Add(" JOIN order_changes c ON c.order_id = v.column1 AND c.sequence = v.column2 LEFT JOIN events e ON e.id = c.event_id")
 	var events []string
 	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var id string
 		var s OrderStanding
-		if err := row.Scan(&id, &s.EventID, database.Time(&s.ChangedAt), &s.Filtered); err != nil {
+		if err := row.Scan(&id, &s.EventID, database.Time(&s.ChangedAt), &s.Filtered, &s.Erased); err != nil {
 			return err
 		}
 		s.Order = found[at[id]]
