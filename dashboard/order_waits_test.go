@@ -159,6 +159,8 @@ func TestAnOrderSaysWhoWaitsForWhat(t *testing.T) {
 		}
 		lists("waits=us", fresh, paying, paid, unclear, failed)
 		lists("waits=us&status=ERROR", unclear)
+		lists("waits=us&status=FAIL&partner=globex", failed)
+		lists("waits=us&status=SUCCESS")
 		lists("waits=us&ref=paying", paying)
 		for query, want := range map[string]string{"waits=nobody": "waits", "waits=partner&cursor=" + done.ID: "cursor", "waits=us&cursor=dlv_1": "cursor"} {
 			if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/orders?"+query, nil); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, want) {

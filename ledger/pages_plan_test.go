@@ -74,7 +74,7 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 			check(err)
 		}
 	}
-	for _, f := range []orders.Filter{{Limit: 50}, {PartnerCode: d.PartnerCode, Limit: 50}, {Since: now.Add(-day), Status: orders.StatusError, Limit: 50}} {
+	for _, f := range []orders.Filter{{Limit: 50}, {PartnerCode: d.PartnerCode, Limit: 50}, {Since: now.Add(-day), Status: orders.StatusError, Limit: 50}, {PartnerCode: d.PartnerCode, Status: orders.StatusFail, Limit: 50}} {
 		unfinished, _, err := b.UnfinishedOrders(t.Context(), f)
 		check(err)
 		_, err = b.Standings(t.Context(), unfinished)

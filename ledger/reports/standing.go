@@ -126,15 +126,27 @@ func (l *Reports) addConflicts(ctx context.Context, standings []OrderStanding, a
 func (l *Reports) UnfinishedOrders(ctx context.Context, f orders.Filter) (found []orders.Order, next string, err error) {
 	below := database.Below(f.Cursor, f.Until, webhook.OrderPrefix)
 	t := new(database.Statement).Add("SELECT " + rows.OrderColumns + " FROM orders WHERE id IN (")
-	narrowed := func(from string) {
-		narrowOrders(t.Add("SELECT id FROM ("+from+" AND id < ?", below), f).Add(" ORDER BY id DESC LIMIT ?) AS part", f.Limit+1)
-	}
-	narrowed("SELECT id FROM orders WHERE id IN (SELECT order_id FROM order_conflicts WHERE settled_at = 0)")
+	partner, between := f.PartnerCode, ""
+	f.PartnerCode = ""
 	for _, status := range orders.Statuses {
-		if !status.Final() {
-			t.Add(" UNION ALL ")
-			narrowed("SELECT id FROM orders WHERE status = '" + string(status) + "'")
+		from := "SELECT id FROM orders WHERE status = '" + string(status) + "'"
+		switch {
+		case f.Status != "" && f.Status != status:
+			continue
+		case status == orders.StatusFail: // from the conflicts, which are few: SQLite keeps the order of a CROSS JOIN
+			from = "SELECT DISTINCT id FROM order_conflicts CROSS JOIN orders WHERE id = order_id AND settled_at = 0"
+		case status.Final():
+			continue
 		}
+		narrowOrders(t.Add(between+"SELECT id FROM ("+from+" AND id < ?", below), f)
+		if partner != "" { // not along its index, which holds all that have ended
+			t.Add(" AND partner_code || '' = ?", partner)
+		}
+		t.Add(" ORDER BY id DESC LIMIT ?) AS part", f.Limit+1)
+		between = " UNION ALL "
+	}
+	if between == "" { // orders of that status have ended, without a conflict
+		return nil, "", nil
 	}
 	found, err = database.Collect(ctx, l.db.Read, t.Add(") ORDER BY id DESC LIMIT ?", f.Limit+1), rows.OrderFields)
 	found, next = database.Page(found, f.Limit, func(o orders.Order) string { return o.ID })
@@ -157,7 +169,7 @@ func (l *Reports) UntoldOrders(ctx context.Context, f orders.Filter) (found []Or
 	}
 	t := new(database.Statement).Add("SELECT DISTINCT " + rows.OrderColumns + " FROM ")
 	t.Table(len(page.Items), func(i int) []any { return []any{page.Items[i].PartnerCode, page.Items[i].ObjectID} })
-	t.Add(" JOIN orders ON partner_code = v.column1 AND external_order_id = v.column2 WHERE id <> ''")
+	t.Add(" CROSS JOIN orders WHERE partner_code = v.column1 AND external_order_id = v.column2")
 	of, err := database.Collect(ctx, l.db.Read, narrowOrders(t, f).Add(" ORDER BY id DESC"), rows.OrderFields)
 	if err != nil {
 		return nil, "", err
