@@ -107,6 +107,14 @@ func everyPage(t *testing.T, b *ledgertest.Bench) {
 	check(err)
 	_, err = b.Series(t.Context(), partners.Everything(), "", now.Add(-30*day), now)
 	check(err)
+	for _, s := range []partners.Scope{partners.Everything(), partners.Only(d.PartnerCode)} {
+		for _, code := range []string{"", d.PartnerCode} {
+			_, err = b.Latencies(t.Context(), s, code, []time.Time{now.Add(-30 * day), now.Add(-day), now})
+			check(err)
+			_, err = b.ChangesSince(t.Context(), s, code, now.Add(-30*day), 21)
+			check(err)
+		}
+	}
 }
 
 // No page reads a table of deliveries, events or attempts from end to end, and
