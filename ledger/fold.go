@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ledgerhook/ledger/database"
+	"ledgerhook/ledger/rows"
 )
 
 // How rollups are folded: what was counted by the minute is counted by
@@ -23,10 +25,19 @@ const (
 // on SQLite holds up every other.
 const foldAtOnce = 10
 
-// FoldFacts keeps the rollups small: it adds the counts of old minutes up. No
-// sum changes, not even while they are written; several processes may do it at
-// once. While this machine's clock may be wrong it folds nothing, as that may be
-// what others count just now: the error is database.ErrClock.
+// How long things took is counted for stepsFor hours, further back than any chart
+// looks; stepsAtOnce are the hours whose steps are deleted in one go, the oldest
+// first.
+const (
+	stepsFor    = 32 * 24
+	stepsAtOnce = 12
+)
+
+// FoldFacts keeps the rollups small: it adds the counts of old minutes up, and
+// deletes those of how long things took after 32 days. No other sum changes, not
+// even while they are written; several processes may do it at once. While this
+// machine's clock may be wrong it does nothing, as that may be what others count
+// just now: the error is database.ErrClock.
 func (l *Ledger) FoldFacts(ctx context.Context) error {
 	now, err := l.db.Now(ctx)
 	if err != nil {
@@ -45,6 +56,31 @@ func (l *Ledger) FoldFacts(ctx context.Context) error {
 		for _, hour := range due {
 			if err := l.foldHour(ctx, hour, stage.minutes); err != nil {
 				return fmt.Errorf("fold the rollups of an hour: %w", err)
+			}
+		}
+	}
+	if err := l.dropSteps(ctx, hour-stepsFor); err != nil {
+		return fmt.Errorf("delete how long things took: %w", err)
+	}
+	return nil
+}
+
+// stepFacts is the list of the facts of how long things took.
+var stepFacts = "('" + strings.Join(slices.Concat(rows.Answers.Facts(), rows.FirstAttempts.Facts()), "', '") + "')"
+
+// dropSteps deletes how long things took in hours before one: that of partners, and
+// then that of all, by which the hour is found again if this does not come to its end.
+func (l *Ledger) dropSteps(ctx context.Context, before int64) error {
+	t := new(database.Statement).Add("SELECT DISTINCT hour FROM rollups_all WHERE hour >= ? AND hour < ? AND fact IN "+stepFacts+" ORDER BY hour LIMIT ?", before-foldBack, before, stepsAtOnce)
+	due, err := database.Collect(ctx, l.db.Read, t, database.One[int64])
+	if err != nil {
+		return err
+	}
+	for _, hour := range due {
+		for _, of := range []struct{ table, key string }{{"rollups", "partner_code, fact, slot"}, {"rollups_all", "fact, slot"}} {
+			some := "SELECT " + of.key + " FROM " + of.table + " WHERE hour = $1 AND fact IN " + stepFacts + " LIMIT $2"
+			if err := l.db.InSteps(ctx, "DELETE FROM "+of.table+" WHERE hour = $1 AND ("+of.key+") IN ("+some+")", hour, nil); err != nil {
+				return err
 			}
 		}
 	}

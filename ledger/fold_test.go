@@ -81,6 +81,38 @@ func TestOldMinutesAreFoldedAndNoSumChanges(t *testing.T) {
 	})
 }
 
+// Steps are deleted hour by hour, however many partners have some, and nothing else.
+func TestHowLongThingsTookIsDeletedAfter32Days(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		kept := time.Now().Unix()/3600 - 32*24 // or the hour after by the time it is folded
+		for hour := kept - 14; hour <= kept+1; hour++ {
+			for _, fact := range []string{"answer_5", "first_more", "created"} {
+				change(t, b, "INSERT INTO rollups_all (hour, fact, slot, n) VALUES ($1, $2, 0, 600)", hour, fact)
+				change(t, b, "INSERT INTO rollups (hour, partner_code, fact, slot, n) VALUES ($1, 'acme', $2, 0, 1)", hour, fact)
+			}
+		}
+		change(t, b, fmt.Sprintf(`INSERT INTO rollups (hour, partner_code, fact, slot, n) WITH RECURSIVE many(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM many WHERE i < 600)
+			SELECT %d, 'many-' || i, 'answer_more', 0, 1 FROM many`, kept-14))
+		left := func(steps string) []int {
+			var n []int
+			for _, table := range []string{"rollups", "rollups_all"} {
+				n = append(n, b.Count(t, "SELECT COUNT(*) FROM "+table+" WHERE hour < $1 AND fact "+steps+" ('answer_5', 'answer_more', 'first_more')", kept))
+			}
+			return n
+		}
+		for _, want := range []int{2 * 2, 0, 0} { // hours of the fourteen are twelve at once
+			if err := b.FoldFacts(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "steps that are left", left("IN"), []int{want, want})
+			same(t, "other facts", left("NOT IN"), []int{14, 14})
+			for _, table := range []string{"rollups", "rollups_all"} {
+				same(t, "of the last 32 days", b.Count(t, "SELECT COUNT(*) FROM "+table+" WHERE hour > $1", kept), 3)
+			}
+		}
+	})
+}
+
 // A process whose clock is behind counts in hours that are folded.
 func TestWhatIsCountedWhileItsHourIsFoldedIsNotLost(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
