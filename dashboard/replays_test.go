@@ -94,6 +94,9 @@ func TestTheSpanOfAPreviewIsFrozen(t *testing.T) {
 	s.Bench.Endpoint(t, "acme", 10)
 	s.ended(t, "acme", "order-1")
 	operator, path := s.SignIn(t, "", partners.RoleOperator), "/ops/replays/new?q=state:cancelled+since:2026-01-31T14:00"
+	if resp, body := ask(t, operator, "GET", s.ops.URL+"/ops/replays/new?partners=some&q=partner:acme,globex+state:cancelled", nil); resp.StatusCode != 400 || !strings.Contains(body, "Choose at least one partner.") {
+		t.Errorf("a replay of no partner: %d %s", resp.StatusCode, body)
+	}
 	resp, _ := ask(t, operator, "GET", s.ops.URL+path, nil, "Cookie", "ledgerhook_here=Asia/Ho_Chi_Minh")
 	at := resp.Header.Get("Location")
 	if frozen, err := url.Parse(at); err != nil || resp.StatusCode != 303 || frozen.Query().Get("q") != "state:cancelled since:2026-01-31T07:00:00Z" {

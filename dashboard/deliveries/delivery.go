@@ -44,7 +44,7 @@ type deliveryView struct {
 // OrderPath lists the order that the delivery tells of, for operators; empty: it
 // tells of none.
 func (v deliveryView) OrderPath() string {
-	if v.Type != webhook.CashoutOrderUpdated {
+	if v.Type != webhook.CashoutOrderUpdated || v.Trigger == webhook.TriggerTest {
 		return ""
 	}
 	return "/ops/orders?" + url.Values{"partner": {v.PartnerCode}, "ref": {v.ObjectID}}.Encode()

@@ -134,3 +134,42 @@ func FuzzASearchIsReadOrSaidToBeWrong(f *testing.F) {
 		}
 	})
 }
+
+// A search of several partners is narrowed to those that are ticked; it never
+// becomes one of others, or of all.
+func TestASearchOfPartnersIsNarrowedToSome(t *testing.T) {
+	const several = "partner:acme,globex state:exhausted"
+	for _, each := range []struct {
+		typed string
+		only  []string
+		want  string // empty: refused
+	}{
+		{several, []string{"globex"}, "state:exhausted partner:globex"},
+		{several, []string{"globex", "acme"}, "state:exhausted partner:acme,globex"},
+		{several, []string{"globex", "initech", ""}, "state:exhausted partner:globex"},
+		{several, nil, ""},
+		{several, []string{""}, ""},
+		{several, []string{"initech"}, ""},
+		{"state:exhausted", []string{"acme"}, ""},
+	} {
+		got, err := ofPartners(each.typed, each.only, time.Now())
+		if each.want == "" {
+			if err == nil || err.Error() != "Choose at least one partner." {
+				t.Errorf("%s of %q: %q, %v", each.typed, each.only, got, err)
+			}
+		} else if err != nil || got != each.want {
+			t.Errorf("%s of %q: %q, %v, want %q", each.typed, each.only, got, err, each.want)
+		}
+	}
+}
+
+func TestATestLeadsToNoOrder(t *testing.T) {
+	v := deliveryView{}
+	v.PartnerCode, v.ObjectID, v.Type = "acme", "test", webhook.CashoutOrderUpdated
+	if got := v.OrderPath(); got != "/ops/orders?partner=acme&ref=test" {
+		t.Errorf("an order that is called test: %q", got)
+	}
+	if v.Trigger = webhook.TriggerTest; v.OrderPath() != "" {
+		t.Errorf("a test leads to %q", v.OrderPath())
+	}
+}

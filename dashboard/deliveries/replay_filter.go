@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,10 @@ func (d draft) address(path string) string {
 // readDraft reads a draft from a form; its first sight has no time yet.
 func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 	d = draft{Typed: strings.TrimSpace(form.Get("q")), Of: form.Get("of"), At: q.Now.UTC().Truncate(time.Millisecond), Settled: form.Has("asked") && !form.Has("leave")}
-	if form.Has("only") { // some of the partners that it was of
-		d.Typed, _ = mergeQuery(url.Values{"q": {d.Typed}, "partner": {strings.Join(form["only"], ",")}})
+	if form.Has("only") || form.Has("partners") { // some of the partners that it was of
+		if d.Typed, err = ofPartners(d.Typed, form["only"], q.Here(q.Now)); err != nil {
+			return d, err
+		}
 	}
 	if form.Has("filter") { // of the list, which searches for what needs attention until somebody types
 		d.Typed = cmp.Or(strings.TrimSpace(form.Get("filter")), "state:"+stateAttention)
@@ -94,6 +97,21 @@ func readDraft(q *shell.Request, form url.Values) (d draft, err error) {
 	}
 	d.Typed = absolute(d.Typed, q.Here(d.At))
 	return d, nil
+}
+
+// ofPartners narrows a search of several partners to some of them. There must be
+// one that it is of, lest it be of all: the error is a *queryError.
+func ofPartners(typed string, only []string, now time.Time) (string, error) {
+	search, err := parseQuery(typed, now)
+	if err != nil {
+		return typed, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(search.PartnerCodes), func(code string) bool { return !slices.Contains(only, code) })
+	if len(chosen) == 0 {
+		return typed, wrongQuery(locale.Text("Choose at least one partner."))
+	}
+	typed, _ = mergeQuery(url.Values{"q": {typed}, "partner": {strings.Join(chosen, ",")}})
+	return typed, nil
 }
 
 // draftFilter is what the draft means for the ledger. A search that no filter
