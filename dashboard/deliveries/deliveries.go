@@ -128,7 +128,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 	v.Tabs, v.Filters = deliveryTabs(q, typed), deliveryFilters(q, typed)
 	search, err := parseQuery(typed, q.Here(q.Now))
 	if err != nil {
-		v.Problem = QueryProblem(q, err)
+		v.Problem, v.Views.Query = QueryProblem(q, err), ""
 		return q.RenderStatus(w, r, http.StatusBadRequest, "deliveries", v)
 	}
 	cursor := r.URL.Query().Get("cursor")

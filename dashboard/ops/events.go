@@ -53,7 +53,7 @@ func (s pages) eventsPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 		{Name: "since", Label: "Since", Value: typed.Get("since"), Hint: deliveries.MomentHint}, {Name: "until", Label: "Until", Value: typed.Get("until")},
 	}}
 	if err := deliveries.ReadSpan(&search.Since, &search.Until, typed, q.Here(q.Now)); err != nil {
-		v.Problem = deliveries.QueryProblem(q, err)
+		v.Problem, v.Views.Query = deliveries.QueryProblem(q, err), ""
 		return q.RenderStatus(w, r, http.StatusBadRequest, "events", v)
 	}
 	v.Events = shell.CachedList(r.Context(), s.Memory, "events/"+typed.Encode(), func(ctx context.Context) ([]reports.SentEvent, string, error) {

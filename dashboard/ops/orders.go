@@ -87,7 +87,7 @@ func (s pages) ordersPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	}
 	if since := strings.TrimSpace(query.Get("since")); since != "" {
 		if err := deliveries.ReadMoment(&f.Since, "since", since, q.Here(q.Now)); err != nil {
-			v.Problem = deliveries.QueryProblem(q, err)
+			v.Problem, v.Views.Query = deliveries.QueryProblem(q, err), ""
 			return q.RenderStatus(w, r, http.StatusBadRequest, "orders", v)
 		}
 		f.Since = f.Since.Truncate(time.Second)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,7 +26,7 @@ func (s *Surface) viewRoutes() []Route {
 // Views are what a list shows of its saved views.
 type Views struct {
 	Base, List string
-	Query      string // of the list as it is; empty: it is not filtered
+	Query      string // of the list as it is; empty: it is not filtered, or the filter was refused
 	Saved      []ViewLink
 }
 
@@ -60,11 +61,16 @@ func (v Views) IsSaved() bool {
 	return slices.ContainsFunc(v.Saved, func(each ViewLink) bool { return each.Current })
 }
 
+// viewsLimit is how long a list waits for its saved views.
+const viewsLimit = PanelLimit / 4
+
 // ViewsOf are the reader's saved views of the list that r asks for.
 func (s *Surface) ViewsOf(r *http.Request, q *Request) Views {
 	v := Views{Base: s.Base, List: r.URL.Path}
 	v.Query, _ = viewQuery(r.URL.RawQuery) // a wrong one is none of a view
-	saved := Cached(r.Context(), s.Memory, "views/"+q.User.ID, func(ctx context.Context) ([]partners.SavedView, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), viewsLimit)
+	defer cancel()
+	saved := Cached(ctx, s.Memory, "views/"+q.User.ID, func(ctx context.Context) ([]partners.SavedView, error) {
 		return s.Accounts.Views(ctx, q.User.ID)
 	})
 	for _, each := range saved.Value {
@@ -164,11 +170,29 @@ func (s *Surface) saveView(w http.ResponseWriter, r *http.Request, q *Request) e
 		http.Redirect(w, r, ViewLink{SavedView: view}.Href(), http.StatusSeeOther)
 		return nil
 	}
+	wrong := fieldOf(err)
 	problem, status, err := q.Problem(err)
 	if err != nil {
 		return err
 	}
-	return s.showViews(w, r, q, status, viewsView{Save: &view, Name: Field{Name: "name", Label: q.T("Name of the view"), Value: view.Name, Error: problem, Required: true}})
+	v := viewsView{Problem: problem}
+	if wrong == "name" || status == http.StatusConflict { // else another name would help nothing
+		v.Save, v.Name = &view, Field{Name: "name", Label: q.T("Name of the view"), Value: view.Name, Required: true}
+	}
+	if wrong == "name" {
+		v.Problem, v.Name.Error = "", problem
+	}
+	return s.showViews(w, r, q, status, v)
+}
+
+// fieldOf is the field that an error is about; empty: it is about none.
+func fieldOf(err error) string {
+	if e, ok := errors.AsType[*webhook.Error](err); ok {
+		for _, f := range e.Fields {
+			return f.Field
+		}
+	}
+	return ""
 }
 
 // checkList checks the path of a list: only those of the menu have views.
