@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"ledgerhook/ledger/ledgertest"
 	"ledgerhook/partners"
@@ -40,7 +43,7 @@ func TestAFilterOfAListIsSavedUnderAName(t *testing.T) {
 		if status, to, _ := send("save", "list", "/ops/orders", "query", query+"&cursor=dlv_1&done=x", "name", "  "+name+" "); status != 303 || to != "/ops/orders?since=24h&waits=partner" {
 			t.Fatalf("%d %s", status, to)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'view.save' AND target = '/ops/orders' AND detail = $1", name); n != 1 {
+		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action = 'view.save' AND target = '/ops/orders' AND detail = ''"); n != 1 {
 			t.Errorf("%d entries in the audit log", n)
 		}
 		link := `<a class="button" href="/ops/orders?since=24h&amp;waits=partner"`
@@ -74,7 +77,10 @@ func TestAFilterOfAListIsSavedUnderAName(t *testing.T) {
 		}{
 			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "  "}, 400, "The name must have 1 to 60 characters."},
 			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", strings.Repeat("ữ", 61)}, 400, "The name must have 1 to 60 characters."},
-			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "a\x01b"}, 400, "The name must not hold control characters."},
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "a\x01b"}, 400, "The name must hold printable characters alone."},
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "a\u202eb"}, 400, "The name must hold printable characters alone."},
+			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "a\u200bb"}, 400, "The name must hold printable characters alone."},
+			{"rename", []string{"list", "/ops/orders", "view", "unclear", "name", "a\u0085b"}, 400, "The name must hold printable characters alone."},
 			{"save", []string{"list", "/ops/orders", "query", "x=1", "name", "unclear"}, 400, "Another of your views of this list has that name."},
 			{"save", []string{"list", "/ops/orders", "query", "x=" + strings.Repeat("1", 2000), "name", "long"}, 400, "The filter is too long to be saved."},
 			{"save", []string{"list", "/ops/orders", "query", "%zz", "name", "odd"}, 400, "query must be that of an address"},
@@ -88,10 +94,20 @@ func TestAFilterOfAListIsSavedUnderAName(t *testing.T) {
 		} {
 			if status, _, body := send(wrong.act, wrong.pairs...); status != wrong.code || !strings.Contains(body, wrong.says) {
 				t.Errorf("%s %q: %d, want %d and %q:\n%s", wrong.act, wrong.pairs, status, wrong.code, wrong.says, body)
+			} else if asks := strings.Contains(body, `id="save-title"`); asks != (wrong.act == "save" && strings.Contains(wrong.says, "name")) {
+				t.Errorf("%s %q asks for another name: %t", wrong.act, wrong.pairs, asks)
+			}
+		}
+		for _, refused := range []string{"orders?since=never", "events?since=never", "deliveries?q=state:never"} {
+			if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/"+refused, nil); resp.StatusCode != 400 || strings.Contains(body, "Save this view") {
+				t.Errorf("%s can be saved: %d", refused, resp.StatusCode)
 			}
 		}
 		if status, to, _ := send("rename", "list", "/ops/orders", "view", name, "name", "Untold"); status != 303 || to != "/ops/views?done=rename" {
 			t.Errorf("%d %s", status, to)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'view.%' AND detail <> ''"); n != 0 {
+			t.Errorf("%d entries of the audit log hold a name", n)
 		}
 		if _, body = ask(t, c, "GET", s.ops.URL+"/ops/views", nil); !strings.Contains(body, ">Untold</a>") || !strings.Contains(body, "since=24h&amp;waits=partner") || !strings.Contains(body, ">unclear</a>") {
 			t.Error(body)
@@ -133,5 +149,60 @@ func TestAPartnersPersonSavesAView(t *testing.T) {
 	form.Set("list", "/ops/deliveries")
 	if resp, _ := ask(t, c, "POST", s.portal.URL+"/portal/views/save", form); resp.StatusCode != 400 {
 		t.Errorf("a list of the operators': %d", resp.StatusCode)
+	}
+}
+
+// Of several renamings to one name at once one is done, and the others are told
+// that the name is taken.
+func TestViewsAreRenamedToOneNameAtOnce(t *testing.T) {
+	t.Parallel()
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		s := stageOn(t, b)
+		c := s.SignIn(t, "", partners.RoleViewer)
+		const views = 8
+		for i := range views {
+			form := url.Values{"list": {"/ops/orders"}, "query": {"status=ERROR"}, "name": {fmt.Sprint("view ", i)}}
+			if resp, body := ask(t, c, "POST", s.ops.URL+"/ops/views/save", form); resp.StatusCode != 303 {
+				t.Fatalf("%d %s", resp.StatusCode, body)
+			}
+		}
+		var all sync.WaitGroup
+		answers := make([]int, views)
+		for i := range views {
+			all.Go(func() {
+				form := url.Values{"list": {"/ops/orders"}, "view": {fmt.Sprint("view ", i)}, "name": {"one"}}
+				resp, _ := ask(t, c, "POST", s.ops.URL+"/ops/views/rename", form)
+				answers[i] = resp.StatusCode
+			})
+		}
+		all.Wait()
+		slices.Sort(answers)
+		if want := append([]int{303}, slices.Repeat([]int{400}, views-1)...); !slices.Equal(answers, want) {
+			t.Errorf("answered with %v, want %v", answers, want)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM saved_views"); n != views {
+			t.Errorf("%d views are left", n)
+		}
+	})
+}
+
+// A list is shown without its saved views while these cannot be read.
+func TestAListDoesNotWaitForItsSavedViews(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.NewFresh(t, "postgres")
+	s := stageOn(t, b)
+	c := s.SignIn(t, "", partners.RoleViewer)
+	b.Partner(t, "acme")
+	o := b.Order(t, "acme", "ORD-1", time.Hour)
+	tx, err := b.Raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE saved_views"); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := ask(t, c, "GET", s.ops.URL+"/ops/orders", nil); resp.StatusCode != 200 || !strings.Contains(body, "/ops/orders/"+o.ID) {
+		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }

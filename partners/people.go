@@ -131,11 +131,16 @@ func NewUsername(typed string) (string, error) {
 // 1 to 100 characters, none of them invisible.
 func CheckName(name string) error {
 	n := utf8.RuneCountInString(name)
-	if !utf8.ValidString(name) || n == 0 || n > maxName || strings.TrimSpace(name) == "" ||
-		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if n == 0 || n > maxName || strings.TrimSpace(name) == "" || !printable(name) {
 		return webhook.Invalid("name", fmt.Sprintf("must be 1 to %d characters", maxName))
 	}
 	return nil
+}
+
+// printable reports whether a text is UTF-8 and holds what is seen alone: no
+// control characters, nor those that turn the direction of what follows.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // CheckEmail returns an Invalid error unless email is empty or one that ReadEmail takes.

@@ -25,12 +25,15 @@ type SavedView struct {
 }
 
 // CheckViewName checks the name of a view, which must not begin or end with a
-// blank. The error is Invalid and names the field.
+// blank, nor hold what nobody sees. The error is Invalid and names the field.
 func CheckViewName(name string) error {
 	if n := utf8.RuneCountInString(name); n < 1 || n > MaxViewName || strings.TrimSpace(name) != name {
 		return webhook.Invalid("name", fmt.Sprintf("must be 1 to %d characters", MaxViewName))
 	}
-	return CheckText("name", name)
+	if !printable(name) {
+		return webhook.Invalid("name", "must hold printable characters alone")
+	}
+	return nil
 }
 
 // Check returns an Invalid error that names the first wrong field.

@@ -8,7 +8,7 @@ var problems = map[string]string{
 	"username must be 3 to 64 letters a-z, digits or . _ - + @":                                                locale.Text("The username must have 3 to 64 letters a–z, digits or . _ - + @."),
 	"name must be 1 to 100 characters":                                                                         locale.Text("The name must have 1 to 100 characters."),
 	"name must be 1 to 60 characters":                                                                          locale.Text("The name must have 1 to 60 characters."),
-	"name must not hold control characters":                                                                    locale.Text("The name must not hold control characters."),
+	"name must hold printable characters alone":                                                                locale.Text("The name must hold printable characters alone."),
 	"name is that of another of your views of this list":                                                       locale.Text("Another of your views of this list has that name."),
 	"query must be at most 2000 bytes":                                                                         locale.Text("The filter is too long to be saved."),
 	"a list has at most 30 saved views: remove one first":                                                      locale.Text("A list has at most 30 saved views. Remove one first."),
