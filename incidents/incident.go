@@ -177,6 +177,9 @@ type Contact struct {
 // MaxContacts is how many contacts an endpoint may have.
 const MaxContacts = 10
 
+// MaxListed is how many incidents a list of a Store has at most.
+const MaxListed = 200
+
 // Languages are those that letters are written in.
 var Languages = []string{"en", "vi", "zh"}
 

@@ -44,7 +44,10 @@ func (v overviewView) ReplayPath() string { return deliveries.ReplayPath("/ops",
 // has acknowledged; empty: none.
 func (v overviewView) OpenIncidents() string {
 	open, anew := len(v.Incidents.Value), 0
-	if open == 0 {
+	switch {
+	case !v.Incidents.Known:
+		return "open incidents: not known just now"
+	case open == 0:
 		return ""
 	}
 	for _, i := range v.Incidents.Value {
@@ -53,6 +56,9 @@ func (v overviewView) OpenIncidents() string {
 		}
 	}
 	says := count(open, "open incident")
+	if open >= incidents.MaxListed {
+		says = english.Number(open) + " or more open incidents"
+	}
 	if anew > 0 {
 		says += ", " + english.Number(anew) + " not acknowledged"
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ledgerhook/dashboard/shell"
+	"ledgerhook/incidents"
 	"ledgerhook/ledger/reports"
 	"ledgerhook/orders"
 	"ledgerhook/web"
@@ -280,4 +281,18 @@ func TestAnyEvidenceGivesOneReasonedVerdict(t *testing.T) {
 			t.Fatalf("%q, then %q", v.Sentence, again.Sentence)
 		}
 	})
+}
+
+func TestTheFirstPageSaysHowManyIncidentsAreOpen(t *testing.T) {
+	for want, open := range map[string]shell.Fact[[]incidents.Incident]{
+		"":                                    known([]incidents.Incident(nil)),
+		"1 open incident, 1 not acknowledged": known(make([]incidents.Incident, 1)),
+		"199 open incidents, 199 not acknowledged":         known(make([]incidents.Incident, 199)),
+		"200 or more open incidents, 200 not acknowledged": known(make([]incidents.Incident, incidents.MaxListed)),
+		"open incidents: not known just now":               {Err: errors.New("no answer in time")},
+	} {
+		if says := (overviewView{Incidents: open}).OpenIncidents(); says != want {
+			t.Errorf("%q, want %q", says, want)
+		}
+	}
 }

@@ -71,16 +71,13 @@ func (s *Store) Unclosed(ctx context.Context) ([]incidents.Incident, error) {
 // Open lists the open incidents, the newest first.
 func (s *Store) Open(ctx context.Context) ([]incidents.Incident, error) {
 	return database.Collect(ctx, s.db.Read.ByPrimary(), new(database.Statement).
-		Add("SELECT "+columns+" FROM incidents WHERE closed_at = 0 AND state = 'open' ORDER BY opened_at DESC, id DESC LIMIT ?", shown), fields)
+		Add("SELECT "+columns+" FROM incidents WHERE closed_at = 0 AND state = 'open' ORDER BY opened_at DESC, id DESC LIMIT ?", incidents.MaxListed), fields)
 }
-
-// shown is how many incidents a list has at most.
-const shown = 200
 
 // Closed lists the incidents that were closed last, the newest first.
 func (s *Store) Closed(ctx context.Context) ([]incidents.Incident, error) {
 	return database.Collect(ctx, s.db.Read, new(database.Statement).
-		Add("SELECT "+columns+" FROM incidents WHERE closed_at > 0 AND opened_at > 0 ORDER BY closed_at DESC LIMIT ?", shown), fields)
+		Add("SELECT "+columns+" FROM incidents WHERE closed_at > 0 AND opened_at > 0 ORDER BY closed_at DESC LIMIT ?", incidents.MaxListed), fields)
 }
 
 // Incident reads one that people were told of, or NotFound.

@@ -159,6 +159,6 @@ func (s *Store) Messages(ctx context.Context, incidentID string) ([]incidents.Me
 	if incidentID == "" {
 		order = " ORDER BY id DESC LIMIT ?"
 	}
-	t := new(database.Statement).Add("SELECT "+messageColumns+" FROM incident_messages WHERE incident_id = ?"+order, incidentID, shown)
+	t := new(database.Statement).Add("SELECT "+messageColumns+" FROM incident_messages WHERE incident_id = ?"+order, incidentID, incidents.MaxListed)
 	return database.Collect(ctx, s.db.Read.ByPrimary(), t, messageFields)
 }
