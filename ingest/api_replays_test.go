@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"ledgerhook/delivery"
+	"ledgerhook/partners"
 	"ledgerhook/webhook"
 )
 
@@ -118,6 +121,14 @@ func TestAReplayRunsAndIsPausedResumedAndCancelled(t *testing.T) {
 			a.want(t, 409, "POST", path+"/"+verb, nil, "cancelled")
 		}
 		a.want(t, 200, "GET", "/replays", nil, `"replayId":"`+id+`","state":"cancelled"`)
+		a.partner(t, "globex")
+		of := delivery.Replay{ID: webhook.NewID(webhook.ReplayPrefix), State: delivery.ReplayRunning, Reason: "x", Rate: 1, CreatedAt: time.Now(),
+			Filter: delivery.Filter{PartnerCodes: []string{"acme", "globex"}, IncludeSettled: true}}
+		if _, err := a.StartReplay(t.Context(), partners.Everything(), of); err != nil {
+			t.Fatal(err)
+		}
+		a.want(t, 200, "GET", "/replays/"+of.ID, nil, `"filter":{"partnerCodes":["acme","globex"]}`)
+		a.want(t, 400, "POST", "/replays", `{"filter":{"partnerCode":"acme","partnerCodes":["acme"]},"dryRun":true}`, "partnerCodes")
 		a.want(t, 200, "GET", "/audit", nil, `"replay.start"`, "their outage", `"replay.pause"`, `"replay.resume"`, `"replay.cancel"`)
 		a.CheckWindows(t)
 	})

@@ -87,10 +87,16 @@ func readMoment(field string, given *web.Time) (time.Time, error) {
 	return moment, nil
 }
 
-func showFilter(f delivery.Filter) replayFilter {
-	return replayFilter{PartnerCode: orNull(f.PartnerCode), EndpointID: orNull(f.EndpointID), State: orNull(f.State), WebhookType: orNull(f.Type),
+// shownFilter is a filter as answers show it.
+type shownFilter struct {
+	replayFilter
+	PartnerCodes []string `json:"partnerCodes,omitempty"` // of one of these, which the pages ask for
+}
+
+func showFilter(f delivery.Filter) shownFilter {
+	return shownFilter{replayFilter{PartnerCode: orNull(f.PartnerCode), EndpointID: orNull(f.EndpointID), State: orNull(f.State), WebhookType: orNull(f.Type),
 		StatusCode: unlessZero(f.StatusCode), ErrorClass: orNull(f.ErrorClass), Reference: orNull(f.Reference), ReplayID: orNull(f.ReplayID),
-		Since: unlessZero(web.Time(f.Since)), Until: unlessZero(web.Time(f.Until))}
+		Since: unlessZero(web.Time(f.Since)), Until: unlessZero(web.Time(f.Until))}, f.PartnerCodes}
 }
 
 func unlessZero[T comparable](v T) *T {
@@ -102,16 +108,16 @@ func unlessZero[T comparable](v T) *T {
 }
 
 type replayItem struct {
-	ReplayID      string       `json:"replayId"`
-	State         string       `json:"state"` // running, paused, stopped, cancelled, finished
-	Reason        string       `json:"reason"`
-	Filter        replayFilter `json:"filter"`
-	RatePerSecond int          `json:"ratePerSecond"`
-	Total         int          `json:"total"`
-	Settled       bool         `json:"includeSettled"`
-	Note          string       `json:"note,omitempty"`
-	CreatedAt     web.Time     `json:"createdAt"`
-	FinishedAt    web.Time     `json:"finishedAt"`
+	ReplayID      string      `json:"replayId"`
+	State         string      `json:"state"` // running, paused, stopped, cancelled, finished
+	Reason        string      `json:"reason"`
+	Filter        shownFilter `json:"filter"`
+	RatePerSecond int         `json:"ratePerSecond"`
+	Total         int         `json:"total"`
+	Settled       bool        `json:"includeSettled"`
+	Note          string      `json:"note,omitempty"`
+	CreatedAt     web.Time    `json:"createdAt"`
+	FinishedAt    web.Time    `json:"finishedAt"`
 }
 
 func showReplayItem(r delivery.Replay) replayItem {
