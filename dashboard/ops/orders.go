@@ -126,7 +126,7 @@ func orderFilters(query url.Values) []shell.Field {
 		{Name: "waits", Label: "Who waits", Type: "select", Options: []shell.Option{{Label: "any"},
 			{Value: waitsPartner, Label: "the partner, to be told", Chosen: query.Get("waits") == waitsPartner},
 			{Value: waitsUs, Label: "we, for it to end", Chosen: query.Get("waits") == waitsUs}}},
-		{Name: "ref", Label: "Id or externalOrderId", Value: query.Get("ref"), Mono: true},
+		{Name: "ref", Label: "Id or reference", Value: query.Get("ref"), Mono: true},
 		{Name: "since", Label: "Since", Value: query.Get("since"), Hint: deliveries.MomentHint},
 	}
 }
