@@ -20,9 +20,9 @@ func (a *Accounts) Views(ctx context.Context, personID string) ([]partners.Saved
 	})
 }
 
-// SaveView stores a view, which is valid. Its name, which nobody else sees, is
-// not in the audit log. Errors are Invalid if the person has
-// one of this name on the list, and Conflict if they have partners.MaxViews there.
+// SaveView stores a view, which is valid. Its name, which nobody else sees, is not
+// in the audit log. Errors are Invalid if the person has one of this name on the
+// list, and Conflict if they have partners.MaxViews there.
 func (a *Accounts) SaveView(ctx context.Context, personID string, v partners.SavedView, by ...partners.AuditEntry) error {
 	return audit.Do(ctx, a.db, audit.About(by, v.List, ""), func(tx database.Querier) error {
 		var have int
