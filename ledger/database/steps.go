@@ -4,7 +4,7 @@ import "context"
 
 // StepRows is how many rows are deleted at once: on SQLite the writer waits
 // meanwhile.
-const StepRows = 500
+const StepRows = 100
 
 // InSteps runs query, of which $1 is bound and $2 how many rows it may change,
 // until it changes fewer, and tells changed, which may be nil, of each step.
