@@ -16,8 +16,14 @@ const (
 	reasonExpired = "expired"
 	// objectsAtOnce is how many old objects are read before they are deleted.
 	objectsAtOnce = 20 * database.StepRows
+	// expireRows is how many deliveries end in one transaction: events that are
+	// accepted meanwhile wait for it.
+	expireRows = 100
 	// keyLife is how long an idempotency key is remembered at least.
 	keyLife = 30 * 24 * time.Hour
+	// dropRest is how long others have the ledger to themselves before the next
+	// partition goes: thirty days are gone within half a minute.
+	dropRest = 200 * time.Millisecond
 )
 
 // Retain ends and deletes what is older than keep, by the database's clock:
@@ -37,7 +43,7 @@ func (l *Ledger) Retain(ctx context.Context, keep time.Duration) error {
 	if err := l.someStays(ctx, now.Add(-keep)); err != nil {
 		return err
 	}
-	return l.retain(ctx, now, keep)
+	return l.retain(ctx, now, keep, dropRest)
 }
 
 // someStays returns ErrClock if there are events and all are older than cutoff.
@@ -51,12 +57,12 @@ func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 	return err
 }
 
-func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration) error {
+func (l *Ledger) retain(ctx context.Context, now time.Time, keep, rest time.Duration) error {
 	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
 	suffix := ""
 	if !l.db.Embedded() {
 		suffix = "_default" // of rows whose day had no partition
-		if err := l.dropDays(ctx, cutoff); err != nil {
+		if err := l.dropDays(ctx, cutoff, rest); err != nil {
 			return err
 		}
 	}
@@ -94,7 +100,7 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(database.Statement).Add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
-			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), cancelStep)
+			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), expireRows)
 		err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 			var endpoint, id string
 			err := row.Scan(&endpoint, &id)
@@ -116,20 +122,24 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 	return l.withLockedWindows(ctx, []string{endpoint}, func(ctx context.Context, b *batch) error {
 		w, err := b.window(endpoint)
 		if err == nil {
-			_, err = b.cancel(ctx, reasonExpired, w, func(t *database.Statement) { database.InList(t.Add("id IN "), ids) })
+			_, err = b.cancel(ctx, reasonExpired, w, func(t *database.Statement) {
+				// Between the first and the last one: planned for their days alone.
+				database.InList(t.Add("id >= ? AND id <= ? AND id IN ", ids[0], ids[len(ids)-1]), ids)
+			})
 		}
 		return err
 	})
 }
 
 // dropDays drops the partitions of whole days before cutoff that nothing
-// unfinished refers to.
-func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
+// unfinished refers to, and rests after each of them.
+func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time, rest time.Duration) error {
 	days, err := l.daysBefore(ctx, cutoff)
 	if err != nil {
 		return err
 	}
 	for _, day := range days {
+		asked := time.Now()
 		inUse, err := refersTo(ctx, l.db.Read, day)
 		if err != nil {
 			return err
@@ -140,7 +150,7 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time) error {
 		if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, day.AddDate(0, 0, 1))); err != nil {
 			return fmt.Errorf("settle replays: %w", err)
 		}
-		if err := l.dropDay(ctx, day); err != nil {
+		if err := l.dropDay(ctx, day, asked, rest); err != nil {
 			return fmt.Errorf("drop %s: %w", day.Format(time.DateOnly), err)
 		}
 	}
@@ -164,39 +174,31 @@ func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.
 	return slices.Compact(days), err
 }
 
-// dropDay drops the partitions of a day, events first, unless the day has come
-// into use. Whoever repeats a delivery looks for its event and holds on to the
-// table of events until the new delivery is committed, so that the question
-// asked under that table's lock has the last word. Each table goes in a
-// transaction of its own: others take several tables in various orders, and
-// could wait in a circle for one that takes a second.
-func (l *Ledger) dropDay(ctx context.Context, day time.Time) error {
+// dropDay drops the partitions of a day that nothing unfinished referred to when
+// it was asked, events first, unless an event of it has been repeated since.
+// Whoever repeats a delivery looks for its event and holds on to the table of
+// events until the new delivery is committed, so that the question asked while
+// nobody else has that table has the last word, for the other tables too.
+func (l *Ledger) dropDay(ctx context.Context, day, asked time.Time, rest time.Duration) error {
 	for _, p := range database.Partitioned {
-		name, dropped := p.Table+"_"+day.Format(database.DayFormat), false
+		name := p.Table + "_" + day.Format(database.DayFormat)
 		rows, err := l.estimate(ctx, name)
 		if err != nil {
 			return err
 		}
-		err = l.db.InTx(ctx, func(tx database.Querier) error {
-			dropped = false
-			// The parent first, as everybody else does; a drop takes it anyway.
-			if _, err := tx.ExecContext(ctx, database.LockPartitions+"LOCK TABLE ONLY "+p.Table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
-				return err
+		dropped, err := l.db.DropPartition(ctx, p.Table, name, rest, func(tx database.Querier) (bool, error) {
+			if p.Table != database.Partitioned[0].Table {
+				return false, nil
 			}
-			inUse, err := refersTo(ctx, tx, day)
-			if err != nil || inUse {
-				return err
-			}
-			_, err = tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+name)
-			dropped = err == nil
-			return err
+			return repeatedSince(ctx, tx, day, asked)
 		})
 		if err != nil {
 			return fmt.Errorf("drop %s: %w", p.Table, err)
 		}
-		if dropped {
-			l.metrics.deleted(p.Table, rows)
+		if !dropped {
+			return nil
 		}
+		l.metrics.deleted(p.Table, rows)
 	}
 	return nil
 }
@@ -219,6 +221,18 @@ func refersTo(ctx context.Context, q database.Querier, day time.Time) (used bool
 		webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, next),
 		webhook.TimeBound(webhook.EventPrefix, day), webhook.TimeBound(webhook.EventPrefix, next)).Scan(&used)
 	return used, err
+}
+
+// repeatedSince reports whether an unfinished delivery repeats an event of the
+// day that was not there when it was asked. Others wait meanwhile, so that it looks
+// only at the days around then: whoever repeats an event gives the delivery an id
+// by a clock that is not a day wrong, and no delivery begins again.
+func repeatedSince(ctx context.Context, q database.Querier, day, asked time.Time) (repeated bool, err error) {
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE (due_at IS NOT NULL OR queued_at IS NOT NULL)
+			AND id >= $1 AND id < $2 AND event_id >= $3 AND event_id < $4)`,
+		webhook.TimeBound(webhook.DeliveryPrefix, asked.AddDate(0, 0, -1)), webhook.TimeBound(webhook.DeliveryPrefix, asked.AddDate(0, 0, 1)),
+		webhook.TimeBound(webhook.EventPrefix, day), webhook.TimeBound(webhook.EventPrefix, day.AddDate(0, 0, 1))).Scan(&repeated)
+	return repeated, err
 }
 
 // deleteOld deletes old finished rows in small steps from the tables of events,

@@ -209,6 +209,51 @@ func TestADayOfWhichOnlyATableIsLeftGoesToo(t *testing.T) {
 	}
 }
 
+// A process that dies between taking a partition away and deleting it leaves a
+// table that is no partition.
+func TestAPartitionThatWasOnlyTakenAwayGoesToo(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	today := time.Now()
+	change(t, b, "ALTER TABLE deliveries DETACH PARTITION deliveries_"+suffixOf(today))
+	retain(t, b, 32)
+	same(t, "tables of the day", tablesOf(t, b, today), 0)
+}
+
+// Vacuum may take seconds over a partition that is to go.
+func TestEventsAreAcceptedWhileADayWaitsForVacuum(t *testing.T) {
+	b := ledgertest.NewFresh(t, "postgres")
+	b.Partner(t, "acme")
+	b.Endpoint(t, "acme", 8)
+	today := time.Now()
+	partition := "events_" + suffixOf(today)
+	vacuum, err := b.Raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = vacuum.Rollback() }()
+	if _, err := vacuum.ExecContext(t.Context(), "LOCK TABLE "+partition+" IN SHARE UPDATE EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := b.RetainAt(t.Context(), today.AddDate(0, 0, 32), kept); err != nil {
+			t.Error(err)
+		}
+	})
+	for b.Count(t, "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass", partition) == 0 {
+		runtime.Gosched()
+	}
+	storeMany(t, b, "acme", 1)
+	if err := vacuum.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	// What came in time keeps its day, and the day after went.
+	same(t, "tables of the day", tablesOf(t, b, today), 3)
+	same(t, "tables of the next day", tablesOf(t, b, today.AddDate(0, 0, 1)), 0)
+	b.CheckCounts(t)
+}
+
 func TestWhatIsOverGoesAlthoughItsDayHadNoPartition(t *testing.T) {
 	b := ledgertest.NewFresh(t, "postgres")
 	b.Partner(t, "acme")

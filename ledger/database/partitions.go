@@ -74,6 +74,68 @@ func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
 const LockPartitions = "SET LOCAL lock_timeout = '3s'; " +
 	"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "
 
+// dropTries is how often a partition is tried to be dropped that others have.
+const dropTries = 50
+
+// DropPartition takes a partition from its table and deletes it, unless inUse,
+// which is asked while nobody else has the table, says that it is in use. It
+// may be asked several times. What is no partition any more, since whoever took
+// it away died, is deleted too, and what is not there has been dropped.
+//
+// Who works with the table waits meanwhile for a few milliseconds: vacuum,
+// which may take seconds over the partition, is waited for before, the files go
+// afterwards, and whoever has the table for longer is given more time, since
+// everybody else waits behind this. After each try it rests.
+func (db *DB) DropPartition(ctx context.Context, table, name string, rest time.Duration, inUse func(Querier) (bool, error)) (dropped bool, err error) {
+	for try := 1; ; try++ {
+		err = db.InTx(ctx, func(tx Querier) error {
+			dropped, err = detach(ctx, tx, table, name, inUse)
+			return err
+		})
+		if err == nil && dropped {
+			_, err = db.Write.ExecContext(ctx, "DROP TABLE IF EXISTS "+name)
+		}
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		if err == nil || !Retryable(err) || try == dropTries {
+			return dropped && err == nil, err
+		}
+	}
+}
+
+// detach takes a partition from its table, if it is of it, unless it is in use.
+// The detachment may get lost with the server, and is then made again: its
+// commit waits for no disk.
+func detach(ctx context.Context, tx Querier, table, name string, inUse func(Querier) (bool, error)) (detached bool, err error) {
+	if _, err := tx.ExecContext(ctx, LockPartitions+"SET LOCAL synchronous_commit = off"); err != nil {
+		return false, err
+	}
+	var partition bool
+	err = tx.QueryRowContext(ctx, "SELECT COALESCE(BOOL_OR(relispartition), FALSE) FROM pg_class WHERE oid = to_regclass($1)", name).Scan(&partition)
+	if err != nil {
+		return false, err
+	}
+	if partition { // only vacuum, and whoever changes the schema, waits for this lock
+		if _, err := tx.ExecContext(ctx, "LOCK TABLE "+name+" IN SHARE UPDATE EXCLUSIVE MODE"); err != nil {
+			return false, err
+		}
+	}
+	// The parent before its partition, as everybody else does.
+	if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = '100ms'; LOCK TABLE ONLY "+table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+		return false, err
+	}
+	if used, err := inUse(tx); err != nil || used {
+		return false, err
+	}
+	if partition {
+		_, err = tx.ExecContext(ctx, "ALTER TABLE "+table+" DETACH PARTITION "+name)
+	}
+	return err == nil, err
+}
+
 // days knows which partitions there are, so that a batch names those that its
 // ids are of: a statement on a whole table is planned for all its days, and
 // locks and opens each of them.
