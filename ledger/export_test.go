@@ -216,7 +216,7 @@ func (l *Ledger) ListReplayable(ctx context.Context, f delivery.Filter, most int
 
 // RetainAt is Retain as it will be at now.
 func (l *Ledger) RetainAt(ctx context.Context, now time.Time, keep time.Duration) error {
-	return l.retain(ctx, now, keep, 0)
+	return l.retain(ctx, now, keep, manners{patience: 3 * time.Second}) // long enough to be seen
 }
 
 // CreateAndDie is CreateEndpoint of a process that dies before it has let go

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,16 +16,21 @@ import (
 const (
 	reasonExpired = "expired"
 	// objectsAtOnce is how many old objects are read before they are deleted.
-	objectsAtOnce = 20 * database.StepRows
+	objectsAtOnce = 10_000
 	// expireRows is how many deliveries end in one transaction: events that are
 	// accepted meanwhile wait for it.
 	expireRows = 100
 	// keyLife is how long an idempotency key is remembered at least.
 	keyLife = 30 * 24 * time.Hour
-	// dropRest is how long others have the ledger to themselves before the next
-	// partition goes: thirty days are gone within half a minute.
-	dropRest = 200 * time.Millisecond
 )
+
+// manners are how retention treats whoever works with the ledger meanwhile.
+type manners struct {
+	rest     time.Duration // after each partition: thirty days are gone within half a minute
+	patience time.Duration // to wait for a table that others have, while others wait behind
+}
+
+var polite = manners{rest: 200 * time.Millisecond, patience: 100 * time.Millisecond}
 
 // Retain ends and deletes what is older than keep, by the database's clock:
 // events, deliveries and attempts go when nothing unfinished refers to them, on
@@ -43,7 +49,7 @@ func (l *Ledger) Retain(ctx context.Context, keep time.Duration) error {
 	if err := l.someStays(ctx, now.Add(-keep)); err != nil {
 		return err
 	}
-	return l.retain(ctx, now, keep, dropRest)
+	return l.retain(ctx, now, keep, polite)
 }
 
 // someStays returns ErrClock if there are events and all are older than cutoff.
@@ -57,16 +63,19 @@ func (l *Ledger) someStays(ctx context.Context, cutoff time.Time) error {
 	return err
 }
 
-func (l *Ledger) retain(ctx context.Context, now time.Time, keep, rest time.Duration) error {
+func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration, how manners) error {
 	cutoff := now.Add(-keep).UTC().Truncate(24 * time.Hour)
-	suffix := ""
+	var dropped error
 	if !l.db.Embedded() {
-		suffix = "_default" // of rows whose day had no partition
-		if err := l.dropDays(ctx, cutoff, rest); err != nil {
-			return err
-		}
+		dropped = l.dropDays(ctx, cutoff, how)
 	}
-	if err := l.deleteOld(ctx, cutoff, suffix); err != nil {
+	return errors.Join(dropped, l.deleteRows(ctx, cutoff, now.Add(-max(keep, keyLife))))
+}
+
+// deleteRows ends and deletes what no partition goes with: all of before cutoff,
+// and what an event is known again by of before forgotten.
+func (l *Ledger) deleteRows(ctx context.Context, cutoff, forgotten time.Time) error {
+	if err := l.deleteOld(ctx, cutoff); err != nil {
 		return err
 	}
 	if err := l.retainReplays(ctx, cutoff); err != nil {
@@ -81,11 +90,10 @@ func (l *Ledger) retain(ctx context.Context, now time.Time, keep, rest time.Dura
 	if err := l.deleteSilentWorkers(ctx); err != nil {
 		return fmt.Errorf("delete silent workers: %w", err)
 	}
-	bound := now.Add(-max(keep, keyLife))
-	if err := l.deleteKeys(ctx, bound); err != nil {
+	if err := l.deleteKeys(ctx, forgotten); err != nil {
 		return fmt.Errorf("delete idempotency keys: %w", err)
 	}
-	if err := l.deleteObjects(ctx, bound); err != nil {
+	if err := l.deleteObjects(ctx, forgotten); err != nil {
 		return fmt.Errorf("delete statuses of objects: %w", err)
 	}
 	// Last, so that what ends here can be seen until the next run.
@@ -100,7 +108,7 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(database.Statement).Add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
-			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), expireRows)
+			webhook.TimeBound(webhook.DeliveryPrefix, cutoff), cancelStep)
 		err := t.Query(ctx, l.db.Read, func(row database.Row) error {
 			var endpoint, id string
 			err := row.Scan(&endpoint, &id)
@@ -111,8 +119,10 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 			return err
 		}
 		for endpoint, ids := range expired {
-			if err := l.expire(ctx, endpoint, ids); err != nil {
-				return err
+			for some := range slices.Chunk(ids, expireRows) {
+				if err := l.expire(ctx, endpoint, some); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -132,8 +142,8 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 }
 
 // dropDays drops the partitions of whole days before cutoff that nothing
-// unfinished refers to, and rests after each of them.
-func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time, rest time.Duration) error {
+// unfinished refers to.
+func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time, how manners) error {
 	days, err := l.daysBefore(ctx, cutoff)
 	if err != nil {
 		return err
@@ -150,7 +160,7 @@ func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time, rest time.Durat
 		if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, day.AddDate(0, 0, 1))); err != nil {
 			return fmt.Errorf("settle replays: %w", err)
 		}
-		if err := l.dropDay(ctx, day, asked, rest); err != nil {
+		if err := l.dropDay(ctx, day, asked, how); err != nil {
 			return fmt.Errorf("drop %s: %w", day.Format(time.DateOnly), err)
 		}
 	}
@@ -175,22 +185,19 @@ func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.
 }
 
 // dropDay drops the partitions of a day that nothing unfinished referred to when
-// it was asked, events first, unless an event of it has been repeated since.
-// Whoever repeats a delivery looks for its event and holds on to the table of
-// events until the new delivery is committed, so that the question asked while
-// nobody else has that table has the last word, for the other tables too.
-func (l *Ledger) dropDay(ctx context.Context, day, asked time.Time, rest time.Duration) error {
+// it was asked, events first, unless something has come to do so since. Whoever
+// repeats a delivery looks for its event and holds on to the table of events
+// until the new delivery is committed, so that the question asked while nobody
+// else has that table has the last word.
+func (l *Ledger) dropDay(ctx context.Context, day, asked time.Time, how manners) error {
 	for _, p := range database.Partitioned {
 		name := p.Table + "_" + day.Format(database.DayFormat)
 		rows, err := l.estimate(ctx, name)
 		if err != nil {
 			return err
 		}
-		dropped, err := l.db.DropPartition(ctx, p.Table, name, rest, func(tx database.Querier) (bool, error) {
-			if p.Table != database.Partitioned[0].Table {
-				return false, nil
-			}
-			return repeatedSince(ctx, tx, day, asked)
+		dropped, err := l.db.DropPartition(ctx, p.Table, name, how.patience, func(tx database.Querier) (bool, error) {
+			return refersSince(ctx, tx, day, asked)
 		})
 		if err != nil {
 			return fmt.Errorf("drop %s: %w", p.Table, err)
@@ -199,6 +206,11 @@ func (l *Ledger) dropDay(ctx context.Context, day, asked time.Time, rest time.Du
 			return nil
 		}
 		l.metrics.deleted(p.Table, rows)
+		select {
+		case <-time.After(how.rest):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return nil
 }
@@ -210,34 +222,44 @@ func (l *Ledger) estimate(ctx context.Context, table string) (rows int64, err er
 	return rows, err
 }
 
+// unfinishedOf asks for what is unfinished of a day, from $1 below $2, or repeats
+// an event of it, from $3 below $4, among the deliveries that its end describes.
+const unfinishedOf = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND id >= $1 AND id < $2)
+	OR EXISTS (SELECT 1 FROM deliveries WHERE queued_at IS NOT NULL AND id >= $1 AND id < $2)
+	OR EXISTS (SELECT 1 FROM deliveries WHERE (due_at IS NOT NULL OR queued_at IS NOT NULL) AND event_id >= $3 AND event_id < $4 AND `
+
 // refersTo reports whether something unfinished is of the day, or repeats an
 // event of it. Apart from the day's own the deliveries of an event are few.
 func refersTo(ctx context.Context, q database.Querier, day time.Time) (used bool, err error) {
-	next := day.AddDate(0, 0, 1)
-	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND id >= $1 AND id < $2)
-		OR EXISTS (SELECT 1 FROM deliveries WHERE queued_at IS NOT NULL AND id >= $1 AND id < $2)
-		OR EXISTS (SELECT 1 FROM deliveries WHERE (due_at IS NOT NULL OR queued_at IS NOT NULL)
-			AND (id < $1 OR id >= $2) AND event_id >= $3 AND event_id < $4)`,
-		webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, next),
-		webhook.TimeBound(webhook.EventPrefix, day), webhook.TimeBound(webhook.EventPrefix, next)).Scan(&used)
+	err = q.QueryRowContext(ctx, unfinishedOf+"(id < $1 OR id >= $2))", boundsOf(day)...).Scan(&used)
 	return used, err
 }
 
-// repeatedSince reports whether an unfinished delivery repeats an event of the
-// day that was not there when it was asked. Others wait meanwhile, so that it looks
-// only at the days around then: whoever repeats an event gives the delivery an id
-// by a clock that is not a day wrong, and no delivery begins again.
-func repeatedSince(ctx context.Context, q database.Querier, day, asked time.Time) (repeated bool, err error) {
-	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE (due_at IS NOT NULL OR queued_at IS NOT NULL)
-			AND id >= $1 AND id < $2 AND event_id >= $3 AND event_id < $4)`,
-		webhook.TimeBound(webhook.DeliveryPrefix, asked.AddDate(0, 0, -1)), webhook.TimeBound(webhook.DeliveryPrefix, asked.AddDate(0, 0, 1)),
-		webhook.TimeBound(webhook.EventPrefix, day), webhook.TimeBound(webhook.EventPrefix, day.AddDate(0, 0, 1))).Scan(&repeated)
-	return repeated, err
+// refersSince is refersTo for what has come since it was asked. Everybody waits
+// meanwhile, and a question about every day takes long to plan: of other days it
+// looks only at those that a delivery is of which was made since then, by a clock
+// that is not a day wrong. None that has ended begins again.
+func refersSince(ctx context.Context, q database.Querier, day, asked time.Time) (used bool, err error) {
+	args := append(boundsOf(day), webhook.TimeBound(webhook.DeliveryPrefix, asked.AddDate(0, 0, -1)),
+		webhook.TimeBound(webhook.DeliveryPrefix, time.Now().AddDate(0, 0, 1)))
+	err = q.QueryRowContext(ctx, unfinishedOf+"id >= $5 AND id < $6)", args...).Scan(&used)
+	return used, err
+}
+
+// boundsOf are the ids between which a day's deliveries and events lie.
+func boundsOf(day time.Time) []any {
+	next := day.AddDate(0, 0, 1)
+	return []any{webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, next),
+		webhook.TimeBound(webhook.EventPrefix, day), webhook.TimeBound(webhook.EventPrefix, next)}
 }
 
 // deleteOld deletes old finished rows in small steps from the tables of events,
-// deliveries and attempts whose names end in suffix.
-func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time, suffix string) error {
+// deliveries and attempts: on PostgreSQL those whose day had no partition.
+func (l *Ledger) deleteOld(ctx context.Context, cutoff time.Time) error {
+	suffix := ""
+	if !l.db.Embedded() {
+		suffix = "_default"
+	}
 	deliveries, events := webhook.TimeBound(webhook.DeliveryPrefix, cutoff), webhook.TimeBound(webhook.EventPrefix, cutoff)
 	if err := l.settleReplays(ctx, "", deliveries); err != nil {
 		return fmt.Errorf("settle replays: %w", err)

@@ -68,71 +68,72 @@ func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
 }
 
 // LockPartitions begins a transaction that makes or drops a partition, which
-// takes the whole table for a moment. It waits for that only briefly, since
+// takes the whole table for a moment. It waits only briefly for locks, since
 // everybody else waits behind it, and alone, since two processes that make the
 // same table collide even if they say IF NOT EXISTS.
 const LockPartitions = "SET LOCAL lock_timeout = '3s'; " +
 	"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "
 
-// dropTries is how often a partition is tried to be dropped that others have.
-const dropTries = 50
+// dropTries is how often a partition is tried to be dropped whose table others
+// have, with ever longer pauses: three quarters of a minute in all.
+const dropTries = 12
 
 // DropPartition takes a partition from its table and deletes it, unless inUse,
-// which is asked while nobody else has the table, says that it is in use. It
-// may be asked several times. What is no partition any more, since whoever took
-// it away died, is deleted too, and what is not there has been dropped.
+// which is asked while nobody else has the table, says that it is in use. It may
+// be asked again. What is no partition any more, since whoever took it away died,
+// is deleted without asking, and what is not there has been dropped.
 //
-// Who works with the table waits meanwhile for a few milliseconds: vacuum,
-// which may take seconds over the partition, is waited for before, the files go
-// afterwards, and whoever has the table for longer is given more time, since
-// everybody else waits behind this. After each try it rests.
-func (db *DB) DropPartition(ctx context.Context, table, name string, rest time.Duration, inUse func(Querier) (bool, error)) (dropped bool, err error) {
-	for try := 1; ; try++ {
-		err = db.InTx(ctx, func(tx Querier) error {
-			dropped, err = detach(ctx, tx, table, name, inUse)
+// Who works with the table waits meanwhile for a few milliseconds: vacuum and the
+// like, which may take long over the partition, are waited for before, and the
+// files go afterwards. Everybody waits behind whoever has had the table for
+// longer, so that this gives up after the patience, and tries again later.
+func (db *DB) DropPartition(ctx context.Context, table, name string, patience time.Duration, inUse func(Querier) (bool, error)) (dropped bool, err error) {
+	pause := 2 * patience
+	for range dropTries {
+		err = db.InTx(ctx, func(tx Querier) (err error) {
+			dropped, err = detach(ctx, tx, table, name, patience, inUse)
 			return err
 		})
 		if err == nil && dropped {
 			_, err = db.Write.ExecContext(ctx, "DROP TABLE IF EXISTS "+name)
 		}
+		if err == nil || !Retryable(err) {
+			break
+		}
 		select {
-		case <-time.After(rest):
+		case <-time.After(pause):
 		case <-ctx.Done():
-			return false, ctx.Err()
 		}
-		if err == nil || !Retryable(err) || try == dropTries {
-			return dropped && err == nil, err
-		}
+		pause = min(2*pause, 50*patience)
 	}
+	return dropped && err == nil, err
 }
 
 // detach takes a partition from its table, if it is of it, unless it is in use.
 // The detachment may get lost with the server, and is then made again: its
 // commit waits for no disk.
-func detach(ctx context.Context, tx Querier, table, name string, inUse func(Querier) (bool, error)) (detached bool, err error) {
+func detach(ctx context.Context, tx Querier, table, name string, patience time.Duration, inUse func(Querier) (bool, error)) (detached bool, err error) {
 	if _, err := tx.ExecContext(ctx, LockPartitions+"SET LOCAL synchronous_commit = off"); err != nil {
 		return false, err
 	}
 	var partition bool
 	err = tx.QueryRowContext(ctx, "SELECT COALESCE(BOOL_OR(relispartition), FALSE) FROM pg_class WHERE oid = to_regclass($1)", name).Scan(&partition)
+	if err != nil || !partition {
+		return err == nil, err
+	}
+	// No reader or writer minds these locks, but vacuum does, of the default
+	// partition, too, which a detachment takes. Of the locks that they mind the
+	// parent's comes first, as with everybody else; nothing of it lasts.
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(`LOCK TABLE %[1]s, %[2]s_default IN SHARE UPDATE EXCLUSIVE MODE;
+		SET LOCAL lock_timeout = %[3]d; SET LOCAL statement_timeout = %[4]d; SET LOCAL idle_in_transaction_session_timeout = '1s';
+		LOCK TABLE ONLY %[2]s IN ACCESS EXCLUSIVE MODE`, name, table, patience.Milliseconds(), (patience+time.Second).Milliseconds()))
 	if err != nil {
-		return false, err
-	}
-	if partition { // only vacuum, and whoever changes the schema, waits for this lock
-		if _, err := tx.ExecContext(ctx, "LOCK TABLE "+name+" IN SHARE UPDATE EXCLUSIVE MODE"); err != nil {
-			return false, err
-		}
-	}
-	// The parent before its partition, as everybody else does.
-	if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = '100ms'; LOCK TABLE ONLY "+table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return false, err
 	}
 	if used, err := inUse(tx); err != nil || used {
 		return false, err
 	}
-	if partition {
-		_, err = tx.ExecContext(ctx, "ALTER TABLE "+table+" DETACH PARTITION "+name)
-	}
+	_, err = tx.ExecContext(ctx, "ALTER TABLE "+table+" DETACH PARTITION "+name)
 	return err == nil, err
 }
 
