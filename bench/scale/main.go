@@ -29,11 +29,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer remove()
-	head := "\taccepted\tdelivered\tlost\tdoubled\tin flight\trecovered s\tp50 ms\tp99 ms\tp99 before ms\t"
+	head := "\taccepted\tdelivered\tlost\tdoubled\tin flight\trecovered s\tlate after\tp50 ms\tp99 ms\tp99 before ms\t"
 	return stage.Rows(ctx, head, "row", only, rows, func(r row) string { return r.name }, func(t *stage.Trial, r row) stage.Row {
 		c := play(t, r, l)
-		return stage.Row{Count: c, Sound: c.sound() && c.recovered <= soon, Cells: fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d",
-			c.accepted, c.delivered, c.lost(), c.doubled, c.inFlight, c.recovered.Seconds(), c.p50.Milliseconds(), c.p99.Milliseconds(), c.before.Milliseconds())}
+		return stage.Row{Count: c, Sound: c.sound() && c.recovered <= soon && c.lateAfter*100 <= c.accepted, Cells: fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\t%d",
+			c.accepted, c.delivered, c.lost(), c.doubled, c.inFlight, c.recovered.Seconds(), c.lateAfter, c.p50.Milliseconds(), c.p99.Milliseconds(), c.before.Milliseconds())}
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -41,6 +42,7 @@ type count struct {
 	doubled             int // requests for events that had been taken
 	inFlight            int // at each stroke, all together: so many may come twice
 	recovered           time.Duration
+	lateAfter           int           // late events once all had recovered
 	p50, p99, before    time.Duration // from when an event was due to its partner's answer; before: p99 of what was taken before the first stroke
 }
 
@@ -185,11 +187,16 @@ func (s *scene) look() {
 	}
 }
 
-// late is what an event takes at most while nothing is wrong.
-const late = time.Second
+const (
+	// late is what an event takes at most while nothing is wrong.
+	late = time.Second
+	// calm is how long everything has to come in time until a stroke is over: what
+	// is late afterwards, as while vacuum runs, has another cause.
+	calm = 10 * time.Second
+)
 
-// count counts. After a stroke all has recovered when the last late event before
-// the next one has been taken.
+// count counts. After a stroke all has recovered with the last late event before
+// everything comes in time for a while, or before the next stroke.
 func (s *scene) count() count {
 	again := 0 // what the gateways sent again on purpose: in flight more exactly than a look shortly before
 	for _, worker := range s.workers {
@@ -206,6 +213,7 @@ func (s *scene) count() count {
 		c.doubled += p.Duplicates()
 	}
 	var all, before []time.Duration
+	lateOnes := map[time.Time][]wait{} // by the stroke before
 	for id, was := range due {
 		c.accepted++
 		at, ok := taken[id]
@@ -219,11 +227,31 @@ func (s *scene) count() count {
 		if !struck {
 			before = append(before, took)
 		} else if took > late {
-			c.recovered = max(c.recovered, at.Sub(last))
+			lateOnes[last] = append(lateOnes[last], wait{was.Sub(last), at.Sub(last)})
 		}
+	}
+	for _, waits := range lateOnes {
+		over, later := recovery(waits)
+		c.recovered, c.lateAfter = max(c.recovered, over), c.lateAfter+later
 	}
 	c.p50, c.p99, c.before = stage.Percentile(all, 50), stage.Percentile(all, 99), stage.Percentile(before, 99)
 	return c
+}
+
+// wait is from when to when after a stroke an event was on its way.
+type wait struct{ due, taken time.Duration }
+
+// recovery is when the last late event was taken before nothing that was due was
+// late for a while, and how many were late afterwards.
+func recovery(late []wait) (over time.Duration, after int) {
+	slices.SortFunc(late, func(a, b wait) int { return cmp.Compare(a.due, b.due) })
+	for i, w := range late {
+		if w.due-over > calm {
+			return over, len(late) - i
+		}
+		over = max(over, w.taken)
+	}
+	return over, 0
 }
 
 // lastStroke is the last one before a time, if there was one.
