@@ -112,13 +112,14 @@ func (s *Store) readExhausted(ctx context.Context, now time.Time, found map[stri
 		since = ours
 	}
 	for _, code := range codes {
-		t := new(database.Statement).Add(`SELECT f.endpoint_id, e.url, COUNT(*) FROM (SELECT endpoint_id, last_class, trigger, finished_at, delivered_by FROM deliveries
-			WHERE partner_code = ? AND finished_at > 0 AND last_outcome <> 'delivered' AND state = 'exhausted' ORDER BY id DESC LIMIT ?) AS f JOIN endpoints e ON e.id = f.endpoint_id
-			WHERE f.finished_at >= ? AND f.delivered_by = '' AND f.last_class <> 'internal' AND f.trigger <> 'test' AND e.removed_at = 0 GROUP BY f.endpoint_id, e.url`,
+		t := new(database.Statement).Add(`SELECT f.endpoint_id, e.url, w.last_status, w.last_class, COUNT(*) FROM (SELECT endpoint_id, last_class, trigger, finished_at, delivered_by FROM deliveries
+			WHERE partner_code = ? AND finished_at > 0 AND last_outcome <> 'delivered' AND state = 'exhausted' ORDER BY id DESC LIMIT ?) AS f
+			JOIN endpoints e ON e.id = f.endpoint_id JOIN windows w ON w.endpoint_id = f.endpoint_id WHERE f.finished_at >= ? AND f.delivered_by = '' AND f.last_class <> 'internal' AND f.trigger <> 'test' AND e.removed_at = 0
+			GROUP BY f.endpoint_id, e.url, w.last_status, w.last_class`,
 			code, maxGivenUp, database.Micros(since))
 		err := t.Query(ctx, s.db.Read, func(row database.Row) error {
 			e := incidents.EndpointFact{PartnerCode: code}
-			if err := row.Scan(&e.ID, &e.URL, &e.Exhausted); err != nil {
+			if err := row.Scan(&e.ID, &e.URL, &e.Last.StatusCode, &e.Last.ErrorClass, &e.Exhausted); err != nil {
 				return err
 			}
 			if known := found[e.ID]; known != nil {

@@ -205,6 +205,9 @@ func TestAFaultThatWasOverBeforeItWasAnIncidentIsToldToNoPartner(t *testing.T) {
 		change(t, b, "UPDATE rollups SET hour = $1 WHERE fact = 'exhausted'", s.now.UnixMicro()/time.Hour.Microseconds())
 		s.pass(t, time.Minute)
 		s.check(t, "oncall@example.com: "+failing, "ops: "+failing)
+		if open, err := s.Open(t.Context()); err != nil || len(open) != 1 || open[0].Rule != incidents.Exhausted || open[0].Detail != "HTTP 503" {
+			t.Errorf("of a receiver that answers 503, %+v (%v) is open", open, err)
+		}
 	})
 }
 
