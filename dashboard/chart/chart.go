@@ -161,6 +161,12 @@ func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns 
 		}
 	}
 	step := (f.width - left) / float64(max(1, len(columns)))
+	widest := 0.0
+	for _, c := range columns {
+		widest = max(widest, textWidth(label(c.at)))
+	}
+	every := max((len(columns)+f.hours-1)/f.hours, int(math.Ceil((widest+labelRoom)/step)))
+	free := 0.0             // from where on the next label covers none
 	flagged := math.Inf(-1) // where the newest letter stands
 	for i, c := range columns {
 		x, y := left+step*float64(i)+step*.14, chartTop+height
@@ -192,13 +198,20 @@ func drawColumns(r locale.Speller, f frame, title string, scale []tick, columns 
 			}
 			s.f(`</a>`)
 		}
-		if every := (len(columns) + f.hours - 1) / f.hours; i%every == 0 {
-			hour := label(c.at)
-			s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, min(left+step*(float64(i)+.5), f.width-textWidth(hour)/2), chartHeight-6, hour)
+		if i%every == 0 {
+			when := label(c.at)
+			half := textWidth(when) / 2
+			if at := min(left+step*(float64(i)+.5), f.width-half); at-half >= free {
+				s.f(`<text class="tick" x="%v" y="%v" text-anchor="middle">%v</text>`, at, chartHeight-6, when)
+				free = at + half + labelRoom
+			}
 		}
 	}
 	return s.close()
 }
+
+// labelRoom is what is left between two times below the columns.
+const labelRoom = 4.0
 
 // textWidth is how wide a label is at most, in the units of a drawing.
 func textWidth(text string) (width float64) {

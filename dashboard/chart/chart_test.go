@@ -167,6 +167,17 @@ func TestEveryLabelOfBarsIsWhole(t *testing.T) {
 	changed := Flag{Letter: "A", Title: "changed", Href: "#changes"}
 	for _, language := range locale.All() {
 		for _, f := range frames {
+			for _, apart := range []time.Duration{time.Hour, 24 * time.Hour} {
+				var bars []LevelBar
+				for i := range 31 {
+					bars = append(bars, LevelBar{Hour: hour.Add(time.Duration(i) * apart), Count: 1, Steps: []int{1}, Flag: changed})
+				}
+				drawing := string(drawLevels(locale.Speller{Locale: language}, f, "t", []Series{{"p50", "p50"}}, scale, bars))
+				wholeLabels(t, fmt.Sprintf("%s, 31 bars each %s in %s", f.class, apart, language), f, drawing)
+				if n := strings.Count(drawing, `text-anchor="middle"`) - strings.Count(drawing, "<circle"); n < 3 {
+					t.Errorf("%s, 31 bars each %s in %s: %d times are told", f.class, apart, language, n)
+				}
+			}
 			for _, hours := range []int{1, 6, 24, 30, 31} {
 				for most := int64(1); most < 1e13; most *= 10 {
 					var bars []HourBar
