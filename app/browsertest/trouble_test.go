@@ -169,7 +169,7 @@ func TestWhatAReplayDeliveredIsSettled(t *testing.T) {
 		b.visit("/ops/reconcile")
 		b.fill("references", failed[0].EventID)
 		b.press("Look them up")
-		b.sees("1 references")
+		b.sees("1 reference\n")
 		said := value[[]string](b, `[...document.querySelectorAll("tbody td")].filter(c => /^\s*delivered/im.test(c.innerText)).flatMap(c => [...c.querySelectorAll("time")].map(t => t.dateTime))`)
 		if len(said) != 1 {
 			t.Fatalf("beside \"delivered\" stand the times %q, want one:\n%s", said, b.text())

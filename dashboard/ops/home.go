@@ -216,7 +216,7 @@ func besides(e evidence, s reports.Situation) string {
 		note = fmt.Sprintf("of %s in the last %s", english.Number(s.Attempts), e.ago(s.AttemptsSince))
 	}
 	if s.WaitingFailing > 0 {
-		note += "; " + english.Number(s.WaitingFailing) + " wait for endpoints that fail"
+		note += "; " + english.Number(s.WaitingFailing) + verb(s.WaitingFailing, " waits", " wait") + " for endpoints that fail"
 	}
 	return note
 }

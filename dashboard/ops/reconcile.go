@@ -26,6 +26,9 @@ type reconcileView struct {
 	Owner           string   // whose they all are, who can get evidence; empty: of several or nobody
 }
 
+// Counted is how many references were looked up.
+func (v reconcileView) Counted() string { return count(len(v.Answers), "reference") }
+
 // reconciledRow is one reference with what became of it in words.
 type reconciledRow struct {
 	reports.Reconciled

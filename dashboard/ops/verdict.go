@@ -161,7 +161,7 @@ func judge(e evidence) verdict {
 		v.Next, v.Href, v.Link = "Create a partner and let it register where its notifications go.", "/ops/partners", "Partners"
 	default:
 		v.Tone = "good"
-		v.Sentence = fmt.Sprintf("All is well: %s of %s are served, and our own test notifications arrive.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"))
+		v.Sentence = fmt.Sprintf("All is well: %s of %s %s served, and our own test notifications arrive.", count(s.Endpoints, "endpoint"), count(s.Partners, "partner"), verb(s.Endpoints, "is", "are"))
 		v.Next = "A partner who still misses a callback lost it after answering, or it never was an event: look up the missing references."
 		if v.Href, v.Link = "/ops/reconcile", "Reconcile a list"; s.LastDelivered.IsZero() {
 			v.Sentence = fmt.Sprintf("Nothing is wrong, and nothing has been delivered yet to %s.", count(s.Endpoints, "endpoint"))
@@ -177,6 +177,14 @@ func count[N int | int64](n N, thing string) string {
 		thing += "s"
 	}
 	return english.Number(n) + " " + thing
+}
+
+// verb agrees with how many do it.
+func verb[N int | int64](n N, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
 }
 
 // join lists words: a, b and c.

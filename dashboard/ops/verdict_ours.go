@@ -200,7 +200,7 @@ func checkRates(e evidence) check {
 	what := "quotes are requested and no rate is set"
 	switch {
 	case len(stale) > 0:
-		what = fmt.Sprintf("%s of %s give no price: %s", english.Number(len(stale)), count(all, "rate"), join(stale))
+		what = fmt.Sprintf("%s of %s %s no price: %s", english.Number(len(stale)), count(all, "rate"), verb(len(stale), "gives", "give"), join(stale))
 	case failing && all > 0:
 		what = fmt.Sprintf("%s failed in a row, the last %s ago with %s", count(e.Quotes.Count, "quote"), e.ago(e.Quotes.At), e.Quotes.Key)
 	case !failing && all == 0:

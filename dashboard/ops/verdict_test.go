@@ -61,6 +61,7 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		check  string   // the rule that found it
 	}{
 		{"nothing", func(*evidence) {}, sideNobody, "good", []string{"All is well", "12 endpoints of 10 partners"}, ""},
+		{"one endpoint", func(e *evidence) { e.Situation.Value.Endpoints, e.Situation.Value.Partners = 1, 1 }, sideNobody, "good", []string{"1 endpoint of 1 partner is served"}, ""},
 		{"no endpoint yet", func(e *evidence) { e.Situation.Value.Endpoints = 0 }, sideNobody, "idle", []string{"Nothing to judge yet"}, ""},
 		{"nothing delivered yet", func(e *evidence) { e.Situation.Value.LastDelivered = time.Time{} }, sideNobody, "good", []string{"nothing has been delivered yet"}, ""},
 		{"the ledger is away", func(e *evidence) { *e = evidence{Now: noon} }, sideUnknown, "bad", []string{"the ledger does not answer"}, "Ledger"},
@@ -124,8 +125,8 @@ func TestTheVerdictNamesWhoseTroubleItIsAndWhy(t *testing.T) {
 		}, sideThem, "warn", []string{"It is them: mekongex answers in 6.6 s, 20 times its usual, since 11:14.", "7 wait for one"}, "Pace of receivers"},
 		{"slow partners since yesterday", func(e *evidence) {
 			pace := webhook.Pace{Took: 8 * time.Second, Usual: time.Second, SlowSince: noon.Add(-13 * time.Hour)}
-			e.Slow = known([]reports.SlowPartner{{PartnerCode: "acme", Pace: pace}, {PartnerCode: "b", Pace: pace}})
-		}, sideThem, "warn", []string{"2 partners are slow, worst acme: it answers in 8 s, 8 times its usual, since 2026-03-03 23:00"}, "Pace of receivers"},
+			e.Slow = known([]reports.SlowPartner{{PartnerCode: "acme", Pace: pace, Waiting: 1}, {PartnerCode: "b", Pace: pace}})
+		}, sideThem, "warn", []string{"2 partners are slow, worst acme: it answers in 8 s, 8 times its usual, since 2026-03-03 23:00", "1 waits for one"}, "Pace of receivers"},
 		{"a slow partner and one that fails", func(e *evidence) {
 			e.Partners, e.Slow = known([]reports.FailingPartner{one}), known([]reports.SlowPartner{{PartnerCode: "b"}})
 		}, sideThem, "warn", []string{"only acme fails"}, "Receivers"},

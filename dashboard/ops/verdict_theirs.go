@@ -24,7 +24,7 @@ const (
 // checkEgress hits when most receivers fail at once.
 func checkEgress(e evidence) check {
 	s := e.Situation.Value
-	figures := fmt.Sprintf("%s of %s fail", english.Number(s.HostsFailing), count(s.Hosts, "host"))
+	figures := fmt.Sprintf("%s of %s %s", english.Number(s.HostsFailing), count(s.Hosts, "host"), verb(s.HostsFailing, "fails", "fail"))
 	if s.HostsFailing < egressHosts || 2*s.HostsFailing < s.Hosts {
 		return says(figures)
 	}
@@ -156,7 +156,7 @@ func waits(n int64) string {
 	if n == 0 {
 		return "Nothing waits for one just now."
 	}
-	return english.Number(n) + " wait for one."
+	return english.Number(n) + verb(n, " waits", " wait") + " for one."
 }
 
 // checkRoom hits when deliveries wait for room at receivers that do not fail.
