@@ -33,8 +33,11 @@ func ActivityRows(q *shell.Request, found []partners.AuditEntry) (rows []Activit
 	return rows
 }
 
+// Does is what was done, as a text to translate.
+func (a ActivityRow) Does() string { return cmp.Or(doneWords[a.Action], a.Action) }
+
 // What is what was done, in words.
-func (a ActivityRow) What(t Say) string { return cmp.Or(t(doneWords[a.Action]), a.Action) }
+func (a ActivityRow) What(t Say) string { return t(a.Does()) }
 
 // tellAct tells of an act on the page of what it was done to.
 func tellAct(t Say, a ActivityRow) string {
@@ -83,5 +86,6 @@ var doneWords = map[string]string{
 	"delivery.retry": locale.Text("Retried a delivery"), "delivery.cancel": locale.Text("Cancelled a delivery"), "delivery.export": locale.Text("Exported deliveries"),
 	"evidence.take": locale.Text("Took evidence of deliveries"),
 	"view.save":     locale.Text("Saved a view of a list"), "view.rename": locale.Text("Renamed a saved view"), "view.remove": locale.Text("Removed a saved view"),
+	"order.transition": locale.Text("Moved an order"), "order.payout": locale.Text("Started the payout of an order"), "order.settle": locale.Text("Settled the conflict of an order"),
 	"replay.start": locale.Text("Started a replay"), "replay.pause": locale.Text("Paused a replay"), "replay.resume": locale.Text("Resumed a replay"), "replay.cancel": locale.Text("Cancelled a replay"),
 }

@@ -212,7 +212,7 @@ func deliveryFilters(q *shell.Request, typed string) []shell.Field {
 	}
 	fields := []shell.Field{
 		choose("state", q.T("State"), append([]string{stateAttention, stateAny}, shell.Plain(shownStates)...)),
-		choose("settled", q.T("Delivered by another"), []string{"yes", "no"}),
+		choose("settled", q.T("By another delivery"), []string{"yes", "no"}),
 		choose("type", q.T("Type"), shell.Plain(webhook.Types)),
 		choose("class", q.T("Failure"), shell.Plain(webhook.ErrorClasses)),
 		choose("trigger", q.T("Trigger"), shell.Plain(shownTriggers)),

@@ -264,7 +264,11 @@ func evidenceSentence(s locale.Speller, p proof.Pack) string {
 				n++
 			}
 		}
-		said = append(said, s.T("Of %s notifications, %s were delivered and %s were not.", s.Number(len(p.Deliveries)), s.Number(n), s.Number(len(p.Deliveries)-n)))
+		if n == len(p.Deliveries) && n > 0 {
+			said = append(said, s.T("Every one of these notifications was delivered: %s.", s.Number(n)))
+		} else {
+			said = append(said, s.T("Of %s notifications, %s were delivered and %s were not.", s.Number(len(p.Deliveries)), s.Number(n), s.Number(len(p.Deliveries)-n)))
+		}
 	}
 	if !p.Bounds.Complete {
 		said = append(said, s.T("More was left out."))

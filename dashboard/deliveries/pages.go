@@ -35,6 +35,8 @@ func functions(s *locale.Speller) template.FuncMap {
 		"count":      func(p delivery.ReplayPreview) string { return countWords(*s, p) },
 		"filter":     func(ops bool, f delivery.Filter) string { return filterWords(*s, ops, f) },
 		"utc":        exactUTC,
+		"adds":       addsToStatus,
+		"trigger":    func(t webhook.Trigger) string { return s.T(triggerWords[t]) },
 		"act":        func(a ActivityRow) string { return tellAct(s.T, a) },
 	}
 }

@@ -182,11 +182,11 @@ func replayWarnings(q *shell.Request, p delivery.ReplayPreview) (all []shell.Not
 		tone string
 		text string
 	}{
-		{w.Delivered, "warn", locale.Text("%s have already been delivered: their receiver gets them twice, with the same webhook-id.")},
-		{w.URLChanged, "info", locale.Text("%s ended before their endpoint's URL was changed: they go to the new one.")},
-		{w.SecretRotated, "info", locale.Text("%s ended before the signing secret was rotated: they are signed with the current secrets.")},
-		{w.Retrying, "info", locale.Text("%s have another delivery under way: they are skipped.")},
-		{w.Removed, "info", locale.Text("%s were for a removed endpoint: they are skipped.")},
+		{w.Delivered, "warn", locale.Text("%s already delivered: the receiver gets a second copy, with the same webhook-id.")},
+		{w.URLChanged, "info", locale.Text("%s ended before the endpoint's URL was changed: sent to the new one.")},
+		{w.SecretRotated, "info", locale.Text("%s ended before the signing secret was rotated: signed with the current secrets.")},
+		{w.Retrying, "info", locale.Text("%s with another delivery under way: skipped.")},
+		{w.Removed, "info", locale.Text("%s for a removed endpoint: skipped.")},
 	} {
 		if each.n == 0 {
 			continue

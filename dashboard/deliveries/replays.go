@@ -96,7 +96,11 @@ func filterWords(s locale.Speller, ops bool, f delivery.Filter) string {
 			terms = append(terms, key+":"+value)
 		}
 	}
-	if n := len(f.IDs); n > 0 {
+	switch n := len(f.IDs); n {
+	case 0:
+	case 1:
+		terms = append(terms, s.T(locale.Text("1 chosen delivery")))
+	default:
 		terms = append(terms, s.T(locale.Text("%s chosen deliveries"), s.Number(n)))
 	}
 	if ops {

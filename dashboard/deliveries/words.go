@@ -2,6 +2,8 @@ package deliveries
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -49,6 +51,21 @@ func ResultWords(t Say, last webhook.LastResult) string {
 	return t(classWords[last.ErrorClass])
 }
 
+// triggerWords are what made a delivery or an attempt.
+var triggerWords = map[webhook.Trigger]string{
+	webhook.TriggerFirst: locale.Text("first"), webhook.TriggerRetry: locale.Text("retry"), webhook.TriggerManual: locale.Text("manual"),
+	webhook.TriggerReplay: locale.Text("replay"), webhook.TriggerTest: locale.Text("test"), webhook.TriggerProbe: locale.Text("probe"),
+}
+
+// addsToStatus is the detail of an attempt unless it only repeats the status
+// that it was answered with.
+func addsToStatus(status int, detail string) string {
+	if status > 0 && detail == fmt.Sprintf("answered %d %s", status, http.StatusText(status)) {
+		return ""
+	}
+	return detail
+}
+
 // waitWords are what an unfinished delivery waits for.
 var waitWords = map[webhook.WaitReason]string{
 	webhook.WaitQueue:      locale.Text("a worker"),
@@ -66,8 +83,9 @@ var waitWords = map[webhook.WaitReason]string{
 // waitingNote is what a delivery waits for, in words, and until when; a zero
 // time is not known.
 type waitingNote struct {
-	For   string // empty: for nothing
-	Until time.Time
+	For     string // empty: for nothing
+	Besides string // the same where the next attempt stands; empty: it waits for nothing else
+	Until   time.Time
 }
 
 func waitingOf(t Say, d reports.FoundDelivery, now time.Time) waitingNote {
@@ -75,7 +93,11 @@ func waitingOf(t Say, d reports.FoundDelivery, now time.Time) waitingNote {
 	if reason == "" {
 		return waitingNote{}
 	}
-	return waitingNote{t(waitWords[reason]), until}
+	note := waitingNote{For: t(waitWords[reason]), Until: until}
+	if reason != webhook.WaitRetry || until.IsZero() {
+		note.Besides = note.For
+	}
+	return note
 }
 
 // retriedWords tell what follows after somebody had a delivery tried at once.
