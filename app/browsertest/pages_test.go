@@ -79,6 +79,16 @@ var chosen = map[string]string{ // the picture's theme
 	"ops-reconcile": "dark", "ops-replays-id": "light", "portal": "light", "portal-deliveries-id": "dark",
 }
 
+// showsTables fails the test if a table of the page must be scrolled sideways
+// to be seen whole, on a screen that has the room.
+func (b *tab) showsTables(as string) {
+	b.t.Helper()
+	for _, cut := range value[[]string](b, `[...document.querySelectorAll("main .table")].filter(t => t.scrollWidth > t.clientWidth).
+		map(t => t.scrollWidth - t.clientWidth + " pixels: " + t.textContent.trim().slice(0, 80))`) {
+		b.t.Errorf("%s: a table is cut by %s", as, cut)
+	}
+}
+
 // Every page is readable for everybody, in light and dark, and says nothing to
 // the console.
 func TestEveryPage(t *testing.T) {
@@ -106,6 +116,7 @@ func TestEveryPage(t *testing.T) {
 					t.Errorf("%s: the page is %d pixels too wide", theme, overflow)
 				}
 			}
+			b.showsTables("en")
 		})
 	}
 	for _, language := range []string{"vi", "zh"} {
@@ -119,6 +130,7 @@ func TestEveryPage(t *testing.T) {
 						t.Errorf("the page is in %q", got)
 					}
 					b.accessible("dark")
+					b.showsTables(language)
 				})
 			}
 		}

@@ -41,6 +41,10 @@ type peopleRows struct {
 	Caption string
 }
 
+// OfPartners reports whether the people are of partners, each of whom belongs
+// to one.
+func (p peopleRows) OfPartners() bool { return len(p.People) > 0 && p.People[0].PartnerCode != "" }
+
 // NewFormToken is what a form carries that must be done once; see
 // ledger.OnceForm.
 func NewFormToken() string {

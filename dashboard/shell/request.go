@@ -163,6 +163,15 @@ func (q *Request) Locales() []string { return locale.All() }
 // ZoneName is the name of the time zone that the page shows times in.
 func (q *Request) ZoneName() string { return q.Here(q.Now).Location().String() }
 
+// ZoneShown is the time zone with its name, where that says more: UTC+7 (Asia/Ho_Chi_Minh).
+func (q *Request) ZoneShown() string {
+	offset, name := q.Offset(q.Now), q.ZoneName()
+	if name == offset {
+		return name
+	}
+	return offset + " (" + name + ")"
+}
+
 // Ops reports whether the page is one of the operators'.
 func (q *Request) Ops() bool { return q.Surface.Name == Ops }
 
