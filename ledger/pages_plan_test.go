@@ -19,18 +19,6 @@ import (
 // planDeliveries is enough for the planner to have to choose.
 const planDeliveries = 100_000
 
-// filled opens a ledger with many deliveries of the last weeks.
-func filled(t *testing.T, driver string, n int) *ledgertest.Bench {
-	t.Helper()
-	b := ledgertest.NewFresh(t, driver)
-	closed(t, b, func() {
-		if err := ledgertest.Fill(t.Context(), b.At, n); err != nil {
-			t.Fatal(err)
-		}
-	})
-	return b
-}
-
 // everyPage makes every query that a page makes, for operators and a partner.
 func everyPage(t *testing.T, b *ledgertest.Bench) {
 	t.Helper()
@@ -123,7 +111,7 @@ func TestPagesReadByIndexOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	begun, oldest := time.Now().UTC().Format("20060102"), time.Now().UTC().Add(-30*day).Format("20060102")
 	first := time.Now().UTC().Add(-29 * day).Format("20060102") // of what is filled in, from this hour on
-	b := filled(t, "postgres", planDeliveries)
+	b := ledgertest.NewFilled(t, "postgres", planDeliveries)
 	same(t, "drift", drift(t, b), 0)
 	b.CheckWindows(t)
 	b.CheckAttempts(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ledgerhook/ledger"
+	"ledgerhook/ledger/ledgertest"
 )
 
 // planFew is enough for SQLite, which plans by its statistics alone.
@@ -28,7 +29,7 @@ var (
 // No page reads a table of deliveries, events, attempts or orders from end to end.
 func TestPagesReadByIndexOnSQLite(t *testing.T) {
 	t.Parallel()
-	b := filled(t, "sqlite", planFew)
+	b := ledgertest.NewFilled(t, "sqlite", planFew)
 	var mu sync.Mutex
 	var statements []ledger.Statement
 	if err := b.TraceReads(b.At.DataDir+"/ledger.db", func(s ledger.Statement) {

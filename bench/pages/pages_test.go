@@ -4,16 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"ledgerhook/bench/stage"
 	"ledgerhook/dashboard"
-	"ledgerhook/ledger/database"
 )
 
 var (
@@ -145,17 +142,4 @@ func ms(d time.Duration) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
-}
-
-// fill makes a ledger with n deliveries, in a process without the race
-// detector: there it takes ten times as long.
-func fill(t *testing.T, o database.Options, n int) {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", "run", "ledgerhook/bench/fill", "-n", strconv.Itoa(n), "-database", o.DatabaseURL, "-data", o.DataDir)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the program was built
-	said, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("fill in %d deliveries: %v\n%s", n, err, said)
-	}
-	t.Logf("%s", said)
 }

@@ -57,7 +57,7 @@ func embed(t *testing.T, n int) *world {
 // settle fills the ledger and lets somebody sign in at each surface.
 func (w *world) settle(o database.Options, n int) {
 	w.t.Helper()
-	fill(w.t, o, n)
+	ledgertest.FillApart(w.t, o, n)
 	w.look(o)
 	w.ops, w.portal = newClient(w.t), newClient(w.t)
 	w.start(w.address)

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"ledgerhook/ledger"
@@ -68,6 +72,19 @@ func Fill(ctx context.Context, o database.Options, n int) error {
 		}
 	}
 	return errors.Join(f.finish(ctx, sink), sink.close(ctx))
+}
+
+// FillApart migrates an empty place for a ledger and fills it, in a process
+// without the race detector: there it takes ten times as long.
+func FillApart(t *testing.T, o database.Options, n int) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "run", "ledgerhook/bench/fill", "-n", strconv.Itoa(n), "-database", o.DatabaseURL, "-data", o.DataDir)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as programs are built
+	said, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("fill in %d deliveries: %v\n%s", n, err, said)
+	}
+	t.Logf("%s", said)
 }
 
 // when is the time of the i-th of n deliveries. They come evenly, but of very

@@ -112,6 +112,23 @@ func NewFresh(t *testing.T, driver string) *Bench {
 	return open(t, driver, fresh(t, driver))
 }
 
+// NewFilled is NewFresh with n deliveries of the last weeks, see FillApart.
+func NewFilled(t *testing.T, driver string, n int) *Bench {
+	t.Helper()
+	o := database.Options{DataDir: t.TempDir()}
+	if driver == "postgres" {
+		s := blank(t)
+		t.Cleanup(func() {
+			if err := s.drop(); err != nil {
+				t.Error(err)
+			}
+		})
+		o = database.Options{DatabaseURL: s.address}
+	}
+	FillApart(t, o, n)
+	return open(t, driver, o)
+}
+
 func open(t *testing.T, driver string, o database.Options) *Bench {
 	t.Helper()
 	b := &Bench{At: o, made: map[string]int{}}

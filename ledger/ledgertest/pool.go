@@ -137,14 +137,21 @@ func (m *template) get(t testing.TB, make func() schema) schema {
 func migrated(t testing.TB) schema {
 	t.Helper()
 	whole := pool.whole.get(t, func() schema {
-		s := createDatabase(t, newName(), "template1")
-		if err := s.inside("CREATE SCHEMA " + s.name); err != nil {
-			t.Fatal(err)
-		}
+		s := blank(t)
 		migrate(t, database.Options{DatabaseURL: s.address})
 		return s
 	})
 	return whole.copied(t)
+}
+
+// blank returns an empty schema in a database of its own.
+func blank(t testing.TB) schema {
+	t.Helper()
+	s := createDatabase(t, newName(), "template1")
+	if err := s.inside("CREATE SCHEMA " + s.name); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // fresh returns the options of an empty ledger that no other test had before.
