@@ -1,9 +1,12 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
+# Without the path of the clone in it, what one clone has compiled is found by the next one in the build cache.
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
+
 .PHONY: build release test lint fmt faults upgrade fairness scale bench screens bin/faults bin/scale bin/bench
 
 build: ## One static binary in bin/.
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
+	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ledgerhook ./cmd/ledgerhook
 
 release: ## Archives, Debian packages, lists of parts and checksums in dist/, of a clean checkout: make release VERSION=1.2.3
 	cd deploy/release && CGO_ENABLED=0 go test ./... && CGO_ENABLED=0 go run . -version "$(if $(filter command line environment,$(origin VERSION)),$(VERSION))"
