@@ -206,7 +206,7 @@ func (a *App) watchClock() {
 	})
 	a.health.AddWarning("retention", func(context.Context) error {
 		if err := a.retained.Load(); err != nil && *err != nil {
-			return fmt.Errorf("nothing past retention is deleted: %w", *err)
+			return fmt.Errorf("not all that is past retention is deleted: %w", *err)
 		}
 		return nil
 	})

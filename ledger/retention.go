@@ -142,25 +142,15 @@ func (l *Ledger) expire(ctx context.Context, endpoint string, ids []string) erro
 }
 
 // dropDays drops the partitions of whole days before cutoff that nothing
-// unfinished refers to.
+// unfinished refers to, the oldest first, up to one that cannot be dropped:
+// mostly since somebody has the tables, who would have the next day's, too.
 func (l *Ledger) dropDays(ctx context.Context, cutoff time.Time, how manners) error {
 	days, err := l.daysBefore(ctx, cutoff)
 	if err != nil {
 		return err
 	}
 	for _, day := range days {
-		asked := time.Now()
-		inUse, err := refersTo(ctx, l.db.Read, day)
-		if err != nil {
-			return err
-		}
-		if inUse {
-			continue
-		}
-		if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, day.AddDate(0, 0, 1))); err != nil {
-			return fmt.Errorf("settle replays: %w", err)
-		}
-		if err := l.dropDay(ctx, day, asked, how); err != nil {
+		if err := l.dropDay(ctx, day, how); err != nil {
 			return fmt.Errorf("drop %s: %w", day.Format(time.DateOnly), err)
 		}
 	}
@@ -184,12 +174,19 @@ func (l *Ledger) daysBefore(ctx context.Context, cutoff time.Time) (days []time.
 	return slices.Compact(days), err
 }
 
-// dropDay drops the partitions of a day that nothing unfinished referred to when
-// it was asked, events first, unless something has come to do so since. Whoever
-// repeats a delivery looks for its event and holds on to the table of events
-// until the new delivery is committed, so that the question asked while nobody
-// else has that table has the last word.
-func (l *Ledger) dropDay(ctx context.Context, day, asked time.Time, how manners) error {
+// dropDay drops the partitions of a day, events first, unless something
+// unfinished refers to it. Whoever repeats a delivery looks for its event and
+// holds on to the table of events until the new delivery is committed, so that
+// the question asked while nobody else has that table has the last word.
+func (l *Ledger) dropDay(ctx context.Context, day time.Time, how manners) error {
+	asked := time.Now()
+	used, err := refersTo(ctx, l.db.Read, day)
+	if err != nil || used {
+		return err
+	}
+	if err := l.settleReplays(ctx, webhook.TimeBound(webhook.DeliveryPrefix, day), webhook.TimeBound(webhook.DeliveryPrefix, day.AddDate(0, 0, 1))); err != nil {
+		return fmt.Errorf("settle replays: %w", err)
+	}
 	for _, p := range database.Partitioned {
 		name := p.Table + "_" + day.Format(database.DayFormat)
 		rows, err := l.estimate(ctx, name)

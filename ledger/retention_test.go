@@ -246,6 +246,7 @@ func TestEventsAreAcceptedWhileADayWaitsForVacuum(t *testing.T) {
 				}
 				runtime.Gosched()
 			}
+			same(t, "locks that readers mind", b.Count(t, "SELECT COUNT(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' AND relation = 'events'::regclass"), 0)
 			e := ledgertest.NewEvent("acme", "tp_1", "Pending")
 			e.Event.ID = webhook.TimeBound(webhook.EventPrefix, last)
 			store(t, b, e)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"ledgerhook/webhook"
 )
 
@@ -74,22 +76,26 @@ func (db *DB) EnsurePartitions(ctx context.Context, now time.Time) error {
 const LockPartitions = "SET LOCAL lock_timeout = '3s'; " +
 	"SELECT pg_advisory_xact_lock(hashtext('ledgerhook partitions'), hashtext(current_schema())); "
 
-// dropTries is how often a partition is tried to be dropped whose table others
-// have, with ever longer pauses: three quarters of a minute in all.
-const dropTries = 12
+const (
+	// dropTries is how often a partition is tried to be dropped whose table others
+	// have, and dropPause what lies between two tries at most: half a minute and
+	// more in all.
+	dropTries = 12
+	dropPause = 5 * time.Second
+)
 
 // DropPartition takes a partition from its table and deletes it, unless inUse,
 // which is asked while nobody else has the table, says that it is in use. It may
 // be asked again. What is no partition any more, since whoever took it away died,
 // is deleted without asking, and what is not there has been dropped.
 //
-// Who works with the table waits meanwhile for a few milliseconds: vacuum and the
-// like, which may take long over the partition, are waited for before, and the
-// files go afterwards. Everybody waits behind whoever has had the table for
-// longer, so that this gives up after the patience, and tries again later.
+// Who works with the table waits meanwhile for a few milliseconds: a vacuum of
+// the partition ends or is ended before, and the files go afterwards. Everybody
+// waits behind whoever has had the table for longer, so that this gives up after
+// the patience, and tries again later.
 func (db *DB) DropPartition(ctx context.Context, table, name string, patience time.Duration, inUse func(Querier) (bool, error)) (dropped bool, err error) {
 	pause := 2 * patience
-	for range dropTries {
+	for try := 1; ; try++ {
 		err = db.InTx(ctx, func(tx Querier) (err error) {
 			dropped, err = detach(ctx, tx, table, name, patience, inUse)
 			return err
@@ -97,16 +103,22 @@ func (db *DB) DropPartition(ctx context.Context, table, name string, patience ti
 		if err == nil && dropped {
 			_, err = db.Write.ExecContext(ctx, "DROP TABLE IF EXISTS "+name)
 		}
-		if err == nil || !Retryable(err) {
-			break
+		if err == nil || !Retryable(err) && !timedOut(err) || try == dropTries {
+			return dropped && err == nil, err
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(min(pause, dropPause)):
+			pause *= 2
 		case <-ctx.Done():
+			return false, err
 		}
-		pause = min(2*pause, 50*patience)
 	}
-	return dropped && err == nil, err
+}
+
+// timedOut reports whether the server ended a statement that took too long.
+func timedOut(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "57014"
 }
 
 // detach takes a partition from its table, if it is of it, unless it is in use.
@@ -121,10 +133,11 @@ func detach(ctx context.Context, tx Querier, table, name string, patience time.D
 	if err != nil || !partition {
 		return err == nil, err
 	}
-	// No reader or writer minds these locks, but vacuum does, of the default
-	// partition, too, which a detachment takes. Of the locks that they mind the
-	// parent's comes first, as with everybody else; nothing of it lasts.
-	_, err = tx.ExecContext(ctx, fmt.Sprintf(`LOCK TABLE %[1]s, %[2]s_default IN SHARE UPDATE EXCLUSIVE MODE;
+	// No reader or writer minds these two locks, but vacuum does, of the default
+	// partition, too, which a detachment takes; both are had before whoever makes
+	// partitions gives up, and after autovacuum has been asked to end. Of the locks
+	// that readers mind the parent's comes first, as with everybody else.
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = '1400ms'; LOCK TABLE %[1]s, %[2]s_default IN SHARE UPDATE EXCLUSIVE MODE;
 		SET LOCAL lock_timeout = %[3]d; SET LOCAL statement_timeout = %[4]d; SET LOCAL idle_in_transaction_session_timeout = '1s';
 		LOCK TABLE ONLY %[2]s IN ACCESS EXCLUSIVE MODE`, name, table, patience.Milliseconds(), (patience+time.Second).Milliseconds()))
 	if err != nil {
