@@ -27,10 +27,21 @@ const (
 // manners are how retention treats whoever works with the ledger meanwhile.
 type manners struct {
 	rest     time.Duration // after each partition: thirty days are gone within half a minute
+	breath   time.Duration // after each hundred deliveries that end
 	patience time.Duration // to wait for a table that others have, while others wait behind
 }
 
-var polite = manners{rest: 200 * time.Millisecond, patience: 100 * time.Millisecond}
+var polite = manners{rest: 200 * time.Millisecond, breath: 20 * time.Millisecond, patience: 100 * time.Millisecond}
+
+// leave leaves the ledger to others for a while, unless ctx ends.
+func leave(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Retain ends and deletes what is older than keep, by the database's clock:
 // events, deliveries and attempts go when nothing unfinished refers to them, on
@@ -69,12 +80,12 @@ func (l *Ledger) retain(ctx context.Context, now time.Time, keep time.Duration, 
 	if !l.db.Embedded() {
 		dropped = l.dropDays(ctx, cutoff, how)
 	}
-	return errors.Join(dropped, l.deleteRows(ctx, cutoff, now.Add(-max(keep, keyLife))))
+	return errors.Join(dropped, l.deleteRows(ctx, cutoff, now.Add(-max(keep, keyLife)), how))
 }
 
 // deleteRows ends and deletes what no partition goes with: all of before cutoff,
 // and what an event is known again by of before forgotten.
-func (l *Ledger) deleteRows(ctx context.Context, cutoff, forgotten time.Time) error {
+func (l *Ledger) deleteRows(ctx context.Context, cutoff, forgotten time.Time, how manners) error {
 	if err := l.deleteOld(ctx, cutoff); err != nil {
 		return err
 	}
@@ -97,14 +108,14 @@ func (l *Ledger) deleteRows(ctx context.Context, cutoff, forgotten time.Time) er
 		return fmt.Errorf("delete statuses of objects: %w", err)
 	}
 	// Last, so that what ends here can be seen until the next run.
-	if err := l.expireWaiting(ctx, cutoff); err != nil {
+	if err := l.expireWaiting(ctx, cutoff, how.breath); err != nil {
 		return fmt.Errorf("expire what waits: %w", err)
 	}
 	return nil
 }
 
 // expireWaiting cancels deliveries older than cutoff that still wait.
-func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
+func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time, breath time.Duration) error {
 	for {
 		expired := map[string][]string{} // delivery ids by endpoint
 		t := new(database.Statement).Add("SELECT endpoint_id, id FROM deliveries WHERE due_at >= 0 AND id < ? ORDER BY id LIMIT ?",
@@ -121,6 +132,9 @@ func (l *Ledger) expireWaiting(ctx context.Context, cutoff time.Time) error {
 		for endpoint, ids := range expired {
 			for some := range slices.Chunk(ids, expireRows) {
 				if err := l.expire(ctx, endpoint, some); err != nil {
+					return err
+				}
+				if err := leave(ctx, breath); err != nil {
 					return err
 				}
 			}
@@ -203,10 +217,8 @@ func (l *Ledger) dropDay(ctx context.Context, day time.Time, how manners) error 
 			return nil
 		}
 		l.metrics.deleted(p.Table, rows)
-		select {
-		case <-time.After(how.rest):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := leave(ctx, how.rest); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -133,6 +133,10 @@ func detach(ctx context.Context, tx Querier, table, name string, patience time.D
 	if err != nil || !partition {
 		return err == nil, err
 	}
+	// Asked once before, so that the server has at hand what it asks for.
+	if used, err := inUse(tx); err != nil || used {
+		return false, err
+	}
 	// No reader or writer minds these two locks, but vacuum does, of the default
 	// partition, too, which a detachment takes; both are had before whoever makes
 	// partitions gives up, and after autovacuum has been asked to end. Of the locks
