@@ -84,7 +84,7 @@ func (h *signingHouse) notification(t *testing.T, typ webhook.Type, data string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := webhook.Event{ID: webhook.NewID(webhook.EventPrefix), PartnerCode: "acme", Type: typ, ObjectID: "o", Subject: "s", Status: "Completed", Data: canonical,
+	e := webhook.Event{ID: webhook.NewID(webhook.EventPrefix), PartnerCode: "acme", Type: typ, ObjectID: "o", OrderingKey: "s", Status: "Completed", Data: canonical,
 		KeyID: gatewayKey().ID(), Signatures: partners.DefaultSettings().Signatures, CreatedAt: time.Now()}
 	if _, err := h.Append(t.Context(), delivery.NewEvent{Event: e, IdempotencyKey: e.ID, Digest: []byte(e.ID)}); err != nil {
 		t.Fatal(err)

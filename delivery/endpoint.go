@@ -154,7 +154,7 @@ func NewTest(e webhook.Endpoint, t webhook.Type, keyID string, now time.Time) (N
 	id := webhook.NewID(webhook.EventPrefix)
 	return NewEvent{
 		Event: webhook.Event{
-			ID: id, PartnerCode: e.PartnerCode, Type: t, ObjectID: "test", Subject: "test", Status: example.Status,
+			ID: id, PartnerCode: e.PartnerCode, Type: t, ObjectID: "test", OrderingKey: "test", Status: example.Status,
 			Data: []byte(described.Example), KeyID: keyID, Test: true, CreatedAt: now,
 		},
 		IdempotencyKey: id, Digest: []byte(id), EndpointID: e.ID,

@@ -133,7 +133,7 @@ func (g *gateway) append(t *testing.T, typ webhook.Type) delivery.Appended {
 	described, _ := webhook.Describe(typ)
 	id := webhook.NewID(webhook.EventPrefix)
 	a, err := g.Append(t.Context(), delivery.NewEvent{
-		Event: webhook.Event{ID: id, PartnerCode: partnerCode, Type: typ, ObjectID: id, Subject: id, Status: described.Statuses[0],
+		Event: webhook.Event{ID: id, PartnerCode: partnerCode, Type: typ, ObjectID: id, OrderingKey: id, Status: described.Statuses[0],
 			Data: []byte(described.Example), KeyID: g.key.ID(), CreatedAt: time.Now()},
 		IdempotencyKey: id, Digest: []byte(id),
 	})

@@ -337,7 +337,7 @@ func TestAnAccountsStatesArriveInOrderWhateverFails(t *testing.T) {
 			t.Helper()
 			id := webhook.NewID(webhook.EventPrefix)
 			a, err := d.Append(t.Context(), delivery.NewEvent{IdempotencyKey: id, Digest: []byte(id), Event: webhook.Event{ID: id, PartnerCode: partnerCode,
-				Type: webhook.ProfileUpdated, ObjectID: account, Subject: account, Status: status, Data: []byte(`{"status":"` + status + `"}`),
+				Type: webhook.ProfileUpdated, ObjectID: account, OrderingKey: account, Status: status, Data: []byte(`{"status":"` + status + `"}`),
 				KeyID: d.key.ID(), CreatedAt: time.Now()}})
 			if err != nil {
 				t.Fatal(err)

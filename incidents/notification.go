@@ -43,5 +43,5 @@ func (m Message) Event() (webhook.Event, error) {
 		return webhook.Event{}, err
 	}
 	return webhook.Event{ID: webhook.NewID(webhook.EventPrefix), PartnerCode: m.Address, Type: webhook.GatewayIncident, ObjectID: data.IncidentID,
-		Subject: data.IncidentID, Status: data.Status, Data: []byte(m.Body)}, nil
+		OrderingKey: data.IncidentID, Status: data.Status, Data: []byte(m.Body)}, nil
 }

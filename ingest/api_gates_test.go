@@ -118,7 +118,7 @@ func TestADeliverySaysWhichGateHoldsIt(t *testing.T) {
 	})
 }
 
-func TestADeliveryWaitsForItsSubjectOnlyWhereOrderIsKept(t *testing.T) {
+func TestADeliveryWaitsForItsOrderingKeyOnlyWhereOrderIsKept(t *testing.T) {
 	each(t, func(t *testing.T, a *api) {
 		a.partner(t, "acme")
 		endpoint := "/endpoints/" + a.endpoint(t, "acme", map[string]any{"ordered": true})

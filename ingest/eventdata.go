@@ -15,13 +15,13 @@ import (
 
 // parsed is one incoming event, checked and in the form in which it is kept.
 type parsed struct {
-	Type       webhook.Type
-	ObjectID   string
-	Subject    string
-	Status     string
-	Data       []byte // RFC 8785 form of everything partners get in data but the signature
-	CreatedAt  string // whole seconds since 1970 UTC, as in Data
-	DefaultKey string // the idempotency key of an event that came without one
+	Type        webhook.Type
+	ObjectID    string
+	OrderingKey string
+	Status      string
+	Data        []byte // RFC 8785 form of everything partners get in data but the signature
+	CreatedAt   string // whole seconds since 1970 UTC, as in Data
+	DefaultKey  string // the idempotency key of an event that came without one
 }
 
 // readEvent reads the data of an event from an internal system by the
@@ -50,12 +50,12 @@ func readEvent(webhookType string, data json.RawMessage) (parsed, error) {
 		return parsed{}, fmt.Errorf("canonicalise data of a %s event: %w", about.Type, err)
 	}
 	p := parsed{
-		Type:      about.Type,
-		ObjectID:  values[about.IDField].(string),
-		Subject:   values[about.SubjectField].(string),
-		Status:    values["status"].(string),
-		CreatedAt: values["createdAt"].(json.Number).String(),
-		Data:      canonical,
+		Type:        about.Type,
+		ObjectID:    values[about.IDField].(string),
+		OrderingKey: values[about.OrderingKeyField].(string),
+		Status:      values["status"].(string),
+		CreatedAt:   values["createdAt"].(json.Number).String(),
+		Data:        canonical,
 	}
 	// Only the id can hold a bar, and it stands between parts that cannot: two
 	// different events never share a key.

@@ -66,13 +66,13 @@ func eventProblems(t testing.TB, webhookType string, data json.RawMessage) []str
 
 func TestExamplesOfTheCatalogueAreReadAsTheyAreSent(t *testing.T) {
 	want := map[webhook.Type]parsed{
-		webhook.CreateCard: {ObjectID: "card_01", Subject: "card_01", Status: "Init", CreatedAt: "1700000000",
+		webhook.CreateCard: {ObjectID: "card_01", OrderingKey: "card_01", Status: "Init", CreatedAt: "1700000000",
 			DefaultKey: "CreateCard|card_01|Init|1700000000"},
-		webhook.TopupCard: {ObjectID: "topup_01", Subject: "card_01", Status: "Completed", CreatedAt: "1700000100",
+		webhook.TopupCard: {ObjectID: "topup_01", OrderingKey: "card_01", Status: "Completed", CreatedAt: "1700000100",
 			DefaultKey: "TopupCard|topup_01|Completed|1700000100"},
-		webhook.CardTransaction: {ObjectID: "tx_01", Subject: "card_01", Status: "Pending", CreatedAt: "1700000200",
+		webhook.CardTransaction: {ObjectID: "tx_01", OrderingKey: "card_01", Status: "Pending", CreatedAt: "1700000200",
 			DefaultKey: "CardTransaction|tx_01|Pending|1700000200"},
-		webhook.ProfileUpdated: {ObjectID: "acc_01", Subject: "acc_01", Status: "REJECTED", CreatedAt: "1700000300",
+		webhook.ProfileUpdated: {ObjectID: "acc_01", OrderingKey: "acc_01", Status: "REJECTED", CreatedAt: "1700000300",
 			DefaultKey: "ProfileApplication.Updated|acc_01|REJECTED|1700000300"},
 	}
 	for _, about := range webhook.Catalog {

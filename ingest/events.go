@@ -87,7 +87,7 @@ func (a *Internal) newEvent(request eventRequest) (delivery.NewEvent, error) {
 	event := delivery.NewEvent{
 		Event: webhook.Event{
 			ID: webhook.NewID(webhook.EventPrefix), PartnerCode: request.PartnerCode, Type: p.Type, ObjectID: p.ObjectID,
-			Subject: p.Subject, Status: p.Status, Data: p.Data, KeyID: a.Key().ID(), CreatedAt: time.Now(),
+			OrderingKey: p.OrderingKey, Status: p.Status, Data: p.Data, KeyID: a.Key().ID(), CreatedAt: time.Now(),
 		},
 		IdempotencyKey: request.IdempotencyKey, Digest: digest[:],
 	}

@@ -183,7 +183,7 @@ func notificationSchemas() string {
 		l.add(3, "tags: [notifications]")
 		l.add(3, "operationId: on%s", component(e))
 		l.add(3, "summary: %q", strings.TrimSuffix(e.Title, "."))
-		about := fmt.Sprintf("An ordered endpoint gets the events of one `%s` in order.", e.SubjectField)
+		about := fmt.Sprintf("An ordered endpoint gets the events of one `%s` in order.", e.OrderingKeyField)
 		if e.SignatureBeside {
 			about = "The signature stands beside `data`. " + about
 		}

@@ -442,7 +442,7 @@ func (b *batch) insertEvents(ctx context.Context, ops []*operation) error {
 			signatures, unexpected, filtered, test, created_at, trace) `)
 		t.Values(len(group), func(i int) []any {
 			e := group[i].append.Event
-			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.Subject, e.Status, e.Data, e.KeyID,
+			return []any{e.ID, e.PartnerCode, string(e.Type), e.ObjectID, e.OrderingKey, e.Status, e.Data, e.KeyID,
 				database.JoinList(e.Signatures), e.Unexpected, e.Filtered, e.Test, database.Micros(e.CreatedAt), e.Trace}
 		})
 		if err := b.later(ctx, t.Add(" ON CONFLICT DO NOTHING")); err != nil {
@@ -526,7 +526,7 @@ func (b *batch) place(w *window, a *appendOp) newDelivery {
 	d := newDelivery{Delivery: a.delivery(w.EndpointID, w.NextSequence, webhook.Pending)}
 	w.NextSequence++
 	if w.Ordered {
-		d.orderingKey = a.Event.Subject
+		d.orderingKey = a.Event.OrderingKey
 		d.lane = b.laneOfNext(orderedGroup{w.EndpointID, d.orderingKey})
 	}
 	wake := b.now.Add(time.Second) // it may wait for a gate that no record opens, while a retry is due much later

@@ -29,8 +29,8 @@ type erasure struct {
 	ledger  *Ledger
 	subject partners.DataSubject
 	by      partners.AuditEntry
-	orders  []string // ids of the subject's orders
-	about   []string // the subjects of its events
+	orders  []string // ids of the data subject's orders
+	keys    []string // the ordering keys of its events
 	types   []webhook.Type
 	counts  partners.ErasureCounts
 }
@@ -76,10 +76,10 @@ func (e *erasure) find(ctx context.Context) error {
 	s := e.subject
 	switch {
 	case s.CardID != "":
-		e.about, e.types = []string{s.CardID}, webhook.TypesErasedWith(webhook.ErasableCard)
+		e.keys, e.types = []string{s.CardID}, webhook.TypesErasedWith(webhook.ErasableCard)
 		return nil
 	case s.AccountID != "":
-		e.about, e.types = []string{s.AccountID}, webhook.TypesErasedWith(webhook.ErasableAccount)
+		e.keys, e.types = []string{s.AccountID}, webhook.TypesErasedWith(webhook.ErasableAccount)
 		return nil
 	}
 	e.types = webhook.TypesErasedWith(webhook.ErasableOrder)
@@ -93,7 +93,7 @@ func (e *erasure) find(ctx context.Context) error {
 		var id, external string
 		var status orders.Status
 		err := row.Scan(&id, &external, &status)
-		e.orders, e.about = append(e.orders, id), append(e.about, external)
+		e.orders, e.keys = append(e.orders, id), append(e.keys, external)
 		if !status.Final() {
 			e.counts.Unfinished++
 		}
@@ -105,17 +105,17 @@ func (e *erasure) find(ctx context.Context) error {
 	return err
 }
 
-// walk calls step for all events about the subject, a few at a time, unless its
-// budget ends first.
+// walk calls step for all events about the data subject, a few at a time, unless
+// its budget ends first.
 func (e *erasure) walk(ctx context.Context, step func(ctx context.Context, events []string) error) (whole bool, err error) {
 	began := time.Now()
-	for _, subject := range e.about {
+	for _, orderingKey := range e.keys {
 		after := ""
 		for {
 			if time.Since(began) > eraseBudget {
 				return false, nil
 			}
-			events, err := e.nextEvents(ctx, subject, after)
+			events, err := e.nextEvents(ctx, orderingKey, after)
 			if err != nil {
 				return false, fmt.Errorf("find events to erase: %w", err)
 			}
@@ -131,15 +131,15 @@ func (e *erasure) walk(ctx context.Context, step func(ctx context.Context, event
 	return true, nil
 }
 
-// nextEvents lists the next events of a subject, erased ones too. Two indexes
-// know it: most events are about the subject itself.
-func (e *erasure) nextEvents(ctx context.Context, subject, after string) ([]string, error) {
+// nextEvents lists the next events with an ordering key, erased ones too. Two
+// indexes know it: of most events the object is the ordering key.
+func (e *erasure) nextEvents(ctx context.Context, orderingKey, after string) ([]string, error) {
 	t := new(database.Statement).Add("SELECT id FROM (")
 	for i, of := range []string{"object_id = ? AND subject = object_id", "subject = ? AND subject <> object_id"} {
 		if i > 0 {
 			t.Add(" UNION ALL ")
 		}
-		t.Add("SELECT id FROM events WHERE "+of+" AND partner_code = ? AND id > ? AND ", subject, e.subject.PartnerCode, after)
+		t.Add("SELECT id FROM events WHERE "+of+" AND partner_code = ? AND id > ? AND ", orderingKey, e.subject.PartnerCode, after)
 		database.In(t, "webhook_type", e.types)
 	}
 	return database.Collect(ctx, e.ledger.db.Read, t.Add(") AS found ORDER BY id LIMIT ?", eraseStep), database.One[string])

@@ -217,7 +217,7 @@ func TestAnErasedCardTakesItsTopUpsAlong(t *testing.T) {
 		b.Endpoint(t, "acme", 8)
 		of := func(partner string, typ webhook.Type, object, card string) string {
 			e := typed(partner, typ, object, "Pending")
-			e.Event.Subject, e.Event.Data = card, fmt.Appendf(nil, `{"id":%q,"of":"holder of %s at %s"}`, object, card, partner)
+			e.Event.OrderingKey, e.Event.Data = card, fmt.Appendf(nil, `{"id":%q,"of":"holder of %s at %s"}`, object, card, partner)
 			return store(t, b, e).EventID
 		}
 		erased := []string{of("acme", webhook.CreateCard, "card_9", "card_9"), of("acme", webhook.TopupCard, "tp_1", "card_9"), of("acme", webhook.CardTransaction, "tx_1", "card_9")}

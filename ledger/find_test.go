@@ -77,7 +77,7 @@ func TestEachReferenceIsReconciledOrSaysWhyNot(t *testing.T) {
 		gone := store(t, b, ledgertest.NewEvent("acme", "tp_gone", "Completed"))
 		send(t, b, b.Tickets(), failed, exhausted)
 		card := typed("acme", webhook.CreateCard, "card_2", "Init")
-		card.Event.Subject = "card_2"
+		card.Event.OrderingKey = "card_2"
 		store(t, b, card)
 		store(t, b, ledgertest.NewEvent("other", "tp_other", "Pending"))
 		order := b.Order(t, "acme", "shop-1", time.Hour)

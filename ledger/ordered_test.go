@@ -28,23 +28,23 @@ func ordered(t *testing.T, b *ledgertest.Bench) webhook.Endpoint {
 	return e
 }
 
-// about is an event of a subject.
-func about(subject, status string) delivery.NewEvent {
-	e := typed("acme", webhook.ProfileUpdated, subject, status)
-	e.Event.Subject = subject
+// about is an event with an ordering key.
+func about(orderingKey, status string) delivery.NewEvent {
+	e := typed("acme", webhook.ProfileUpdated, orderingKey, status)
+	e.Event.OrderingKey = orderingKey
 	return e
 }
 
-// tell appends events about subjects, one after the other, and returns their deliveries.
-func tell(t *testing.T, b *ledgertest.Bench, subjects ...string) (deliveries []string) {
+// tell appends events with these ordering keys, one after the other, and returns their deliveries.
+func tell(t *testing.T, b *ledgertest.Bench, orderingKeys ...string) (deliveries []string) {
 	t.Helper()
-	for i, s := range subjects {
-		deliveries = append(deliveries, store(t, b, about(s, fmt.Sprint("status ", i))).DeliveryIDs...)
+	for i, key := range orderingKeys {
+		deliveries = append(deliveries, store(t, b, about(key, fmt.Sprint("status ", i))).DeliveryIDs...)
 	}
 	return deliveries
 }
 
-// tellMany appends n events about one subject at once.
+// tellMany appends n events with one ordering key at once.
 func tellMany(t *testing.T, b *ledgertest.Bench, n int) []string {
 	t.Helper()
 	return tellAll(t, b, n, func(i int) delivery.NewEvent { return about("a", fmt.Sprint(i)) })
@@ -151,7 +151,7 @@ func TestAnAccountThatIsRejectedTwiceTellsSoTwice(t *testing.T) {
 	})
 }
 
-func TestWhatEndsFreesItsSubject(t *testing.T) {
+func TestWhatEndsFreesItsOrderingKey(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		e := ordered(t, b)
 		ids := tell(t, b, "a", "a", "a", "a", "a", "a")
@@ -183,7 +183,7 @@ func TestWhatEndsFreesItsSubject(t *testing.T) {
 }
 
 // Everything of one batch: what ends, what comes and what waited.
-func TestASubjectsDeliveriesOfOneBatchKeepTheirOrder(t *testing.T) {
+func TestDeliveriesOfOneBatchAndOrderingKeyKeepTheirOrder(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		ordered(t, b)
 		before := tell(t, b, "a", "b")
@@ -209,11 +209,11 @@ func TestASubjectsDeliveriesOfOneBatchKeepTheirOrder(t *testing.T) {
 			busy := map[string]bool{}
 			for _, ticket := range tickets {
 				job := take(t, b, ticket)
-				s := job.Event.Subject
-				if busy[s] || job.Delivery.Sequence <= sequence[s] {
-					t.Errorf("%d of subject %s is sent beside or after %d", job.Delivery.Sequence, s, sequence[s])
+				key := job.Event.OrderingKey
+				if busy[key] || job.Delivery.Sequence <= sequence[key] {
+					t.Errorf("%d with ordering key %s is sent beside or after %d", job.Delivery.Sequence, key, sequence[key])
 				}
-				busy[s], sequence[s] = true, job.Delivery.Sequence
+				busy[key], sequence[key] = true, job.Delivery.Sequence
 				record(t, b, job, ok, delivered)
 				sent++
 			}
@@ -246,7 +246,7 @@ func TestOrderTakesHoldOfWhatIsUnfinished(t *testing.T) {
 			same(t, "attempts used", look(t, b, ids[i]).Attempts, 0)
 		}
 		b.CheckWindows(t)
-		given(t, b, ids[8]) // for d, who is the first of its subject
+		given(t, b, ids[8]) // for d, the first with its ordering key
 
 		record(t, b, sending, failed, retryAt(time.Now())) // behind the retry of the one before it
 		waitsFor(t, b, ids[1], webhook.WaitOrder)
@@ -480,7 +480,7 @@ func TestAnEventForSeveralEndpointsWaitsBehindWhatIsFiltered(t *testing.T) {
 		e := unfiltered(t, b, webhook.CreateCard)
 		other := b.Endpoint(t, "acme", 8)
 		card := typed("acme", webhook.CreateCard, "card_1", "Init")
-		card.Event.Subject = "a"
+		card.Event.OrderingKey = "a"
 		both := store(t, b, card).DeliveryIDs
 		same(t, "deliveries", len(both), 2)
 		mine := ""

@@ -12,10 +12,10 @@ import (
 	"ledgerhook/webhook"
 )
 
-// orderedGroup is the deliveries of an ordered endpoint with one ordering key,
-// the subject of their events. Of the unfinished ones only the first, by
-// sequence, can be admitted; the others wait in laneBlocked. Tests and
-// repetitions have no key and go past the order.
+// orderedGroup is the deliveries of an ordered endpoint with one ordering key.
+// Of the unfinished ones only the first, by sequence, can be admitted; the
+// others wait in laneBlocked. Tests and repetitions have no key and go past the
+// order.
 type orderedGroup struct{ endpointID, orderingKey string }
 
 // findBusyGroups reads which groups of the batch's events have unfinished
@@ -25,7 +25,7 @@ func (b *batch) findBusyGroups(ctx context.Context) error {
 	for _, op := range b.fresh() {
 		for _, endpoint := range op.append.endpoints {
 			if w := b.windows[endpoint.ID]; w != nil && w.Ordered {
-				asked = append(asked, orderedGroup{endpoint.ID, op.append.Event.Subject})
+				asked = append(asked, orderedGroup{endpoint.ID, op.append.Event.OrderingKey})
 			}
 		}
 	}

@@ -158,19 +158,19 @@ func (l *life) checkGates(t *rapid.T) {
 	}
 }
 
-// checkOrder finds, at ordered endpoints, subjects of which not exactly the
-// first unfinished delivery may leave, and deliveries without their subject.
+// checkOrder finds, at ordered endpoints, ordering keys of which not exactly the
+// first unfinished delivery may leave, and deliveries without their key.
 // What was being sent when order began may end beside it.
 func (l *life) checkOrder(t *rapid.T) {
 	unfinished := "FROM deliveries d JOIN windows w ON w.endpoint_id = d.endpoint_id JOIN events e ON e.id = d.event_id " +
 		"WHERE w.ordered AND d.finished_at = 0 AND d.replay_of = '' AND d.sequence > 0"
 	if n := l.Count(t, "SELECT COUNT(*) "+unfinished+" AND d.subject <> e.subject"); n != 0 {
-		t.Errorf("%d deliveries of ordered endpoints do not name their subject", n)
+		t.Errorf("%d deliveries of ordered endpoints do not name their ordering key", n)
 	}
 	n := l.Count(t, "SELECT COUNT(*) "+unfinished+` AND NOT w.removed AND (d.lane = 3) <> EXISTS (SELECT 1 FROM deliveries o
 		WHERE o.endpoint_id = d.endpoint_id AND o.subject = d.subject AND o.sequence < d.sequence AND o.finished_at = 0)`)
 	if n != 0 {
-		t.Errorf("%d deliveries of ordered endpoints are blocked although they are the first of their subject, or are not although they are not", n)
+		t.Errorf("%d deliveries of ordered endpoints are blocked although they are the first with their ordering key, or are not although they are not", n)
 	}
 }
 
@@ -187,7 +187,7 @@ func (l *life) append(t *rapid.T) {
 	l.keys++
 	e.IdempotencyKey = fmt.Sprint("key_", max(1, l.keys-rapid.IntRange(0, 3).Draw(t, "key's age")))
 	e.DefaultKey = rapid.Bool().Draw(t, "default key")
-	e.Event.Subject = e.Event.ObjectID
+	e.Event.OrderingKey = e.Event.ObjectID
 	a, err := l.Append(t.Context(), e)
 	must(t, err, webhook.KindConflict)
 	if !a.Duplicate {
@@ -217,7 +217,7 @@ func (l *life) begins(t *rapid.T, job delivery.Job) {
 	l.jobs = append(l.jobs, job)
 	if d := job.Delivery; l.Count(t, `SELECT COUNT(*) FROM deliveries d JOIN windows w ON w.endpoint_id = d.endpoint_id JOIN events e ON e.id = d.event_id
 		WHERE w.ordered AND d.endpoint_id = $1 AND e.subject = $2 AND d.sequence < $3 AND d.finished_at = 0 AND d.replay_of = '' AND d.sequence > 0`,
-		d.EndpointID, job.Event.Subject, d.Sequence) > 0 && d.ReplayOf == "" {
+		d.EndpointID, job.Event.OrderingKey, d.Sequence) > 0 && d.ReplayOf == "" {
 		t.Errorf("%s is sent before its turn", d.ID)
 	}
 }

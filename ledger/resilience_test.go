@@ -87,7 +87,7 @@ func TestAnOpenBreakerParksAndProbesLetItCloseAgain(t *testing.T) {
 
 var okay = webhook.Attempt{Outcome: webhook.OutcomeDelivered, StatusCode: 200}
 
-func TestAnOrderedEndpointSendsOneOfASubjectAtATime(t *testing.T) {
+func TestAnOrderedEndpointSendsOnePerOrderingKeyAtATime(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
 		e := b.Endpoint(t, "acme", 32)
@@ -97,7 +97,7 @@ func TestAnOrderedEndpointSendsOneOfASubjectAtATime(t *testing.T) {
 		var ids []string
 		for i := range 4 {
 			n := ledgertest.NewEvent("acme", fmt.Sprint("tp_", i), "Pending")
-			n.Event.Subject = []string{"a", "a", "b", "a"}[i]
+			n.Event.OrderingKey = []string{"a", "a", "b", "a"}[i]
 			a, err := b.Append(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestAnOrderedEndpointSendsOneOfASubjectAtATime(t *testing.T) {
 		b.CheckWindows(t)
 		tickets := b.Tickets()
 		if len(tickets) != 2 || tickets[0].DeliveryID != ids[0] || tickets[1].DeliveryID != ids[2] {
-			t.Fatalf("admitted %v of %v, want the first of each subject", tickets, ids)
+			t.Fatalf("admitted %v of %v, want the first with each ordering key", tickets, ids)
 		}
 		if d, err := b.Reports.Delivery(t.Context(), ids[1]); err != nil || !d.Blocked {
 			t.Errorf("%+v (%v) is not blocked", d, err)

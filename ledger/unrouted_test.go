@@ -36,7 +36,7 @@ func TestTheFirstEndpointGetsWhatItTakesOfWhatWaited(t *testing.T) {
 		d := look(t, b, card)
 		same(t, "what waits", []any{d.State, d.Shown(d.Window), d.EndpointID, d.Sequence}, []any{webhook.Pending, webhook.Held, "", 4})
 		waitsFor(t, b, card, webhook.WaitNoEndpoint)
-		waitsFor(t, b, topups[4], webhook.WaitNoEndpoint) // behind others of its subject, too
+		waitsFor(t, b, topups[4], webhook.WaitNoEndpoint) // behind others with its ordering key, too
 		found, err := b.Endpoints(t.Context(), "acme")
 		same(t, "endpoints", []any{len(found), err}, []any{0, error(nil)})
 		place := placeOf(t, b, "acme")
@@ -106,10 +106,10 @@ func TestAnyNumberOfDeliveriesIsTakenOver(t *testing.T) {
 }
 
 // What waited was kept in order; an endpoint that keeps none sends it as it has room.
-func TestAnEndpointWithoutOrderIsHeldUpByNoSubject(t *testing.T) {
+func TestAnEndpointWithoutOrderIsHeldUpByNoOrderingKey(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		b.Partner(t, "acme")
-		ids := tellMany(t, b, 1020) // about one subject
+		ids := tellMany(t, b, 1020) // with one ordering key
 		same(t, "without endpoint", b.Count(t, "SELECT waiting_blocked FROM windows WHERE unrouted"), 1019)
 		e := b.Endpoint(t, "acme", 32)
 		change(t, b, "UPDATE windows SET grown = 32")

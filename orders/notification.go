@@ -24,7 +24,7 @@ func UpdatedEvent(o Order, from Status) (webhook.Event, error) {
 		PartnerCode: o.PartnerCode,
 		Type:        webhook.CashoutOrderUpdated,
 		ObjectID:    o.ExternalOrderID,
-		Subject:     o.ExternalOrderID,
+		OrderingKey: o.ExternalOrderID,
 		Status:      string(o.Status),
 		Data:        data,
 		CreatedAt:   now,

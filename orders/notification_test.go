@@ -30,7 +30,7 @@ func TestNotificationOfAnOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if event.Type != webhook.CashoutOrderUpdated || event.PartnerCode != "PARTNER01" || event.Subject != "ORD-0001" ||
+		if event.Type != webhook.CashoutOrderUpdated || event.PartnerCode != "PARTNER01" || event.OrderingKey != "ORD-0001" ||
 			event.ObjectID != "ORD-0001" || event.Status != "PAYMENT_COMPLETED" || !event.Success() {
 			t.Errorf("event %+v", event)
 		}

@@ -22,11 +22,11 @@ type EventType struct {
 	Moves      []Move // the expected ones; others are accepted and flagged
 	// SignatureBeside has the RSA signature stand beside data instead of inside
 	// it ("Events" of the interface).
-	SignatureBeside bool
-	IDField         string   // the field that names the object an event is about
-	SubjectField    string   // the field an ordered endpoint keeps in order
-	ErasedWith      Erasable // what SubjectField names: whoever erases it erases the events about it
-	Example         string   // a data object as partners get it, without its signature
+	SignatureBeside  bool
+	IDField          string   // the field that names the object an event is about
+	OrderingKeyField string   // the field that holds the ordering key
+	ErasedWith       Erasable // what OrderingKeyField names: whoever erases it erases the events about it
+	Example          string   // a data object as partners get it, without its signature
 }
 
 // Catalog describes every type, in the order in which lists show them ("Events"

@@ -55,7 +55,7 @@ func TestCatalogAgreesWithItself(t *testing.T) {
 				fields[name] = f
 			}
 		}
-		for _, name := range []string{e.IDField, e.SubjectField} {
+		for _, name := range []string{e.IDField, e.OrderingKeyField} {
 			if f := fields[name]; f.Kind != FieldID || !f.Required {
 				t.Errorf("%s: %s must be a required id", e.Type, name)
 			}

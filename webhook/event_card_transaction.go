@@ -5,7 +5,7 @@ const CardTransaction Type = "CardTransaction"
 
 var _ = describe(EventType{
 	Type: CardTransaction, Place: 3, Title: "A card was used, charged or refunded.", FromInside: true,
-	IDField: "id", SubjectField: "cardId", ErasedWith: ErasableCard, Statuses: paymentStatuses,
+	IDField: "id", OrderingKeyField: "cardId", ErasedWith: ErasableCard, Statuses: paymentStatuses,
 	Rejections: []string{"Rejected"},
 	Fields: []Field{
 		{Name: "id", Kind: FieldID, Required: true, Doc: "the transaction"},

@@ -5,7 +5,7 @@ const CashoutOrderUpdated Type = "CashoutOrder.Updated"
 
 var _ = describe(EventType{
 	Type: CashoutOrderUpdated, Place: 5, Title: "A cash-out order changed after its creation.",
-	IDField: "externalOrderId", SubjectField: "externalOrderId", ErasedWith: ErasableOrder, Statuses: orderStatuses,
+	IDField: "externalOrderId", OrderingKeyField: "externalOrderId", ErasedWith: ErasableOrder, Statuses: orderStatuses,
 	Rejections: []string{"FAIL", "ERROR"},
 	Fields:     orderFields,
 	Moves: []Move{

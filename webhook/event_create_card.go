@@ -5,7 +5,7 @@ const CreateCard Type = "CreateCard"
 
 var _ = describe(EventType{
 	Type: CreateCard, Place: 1, Title: "A card was created, or could not be.", FromInside: true,
-	IDField: "id", SubjectField: "id", ErasedWith: ErasableCard, Statuses: cardStatuses,
+	IDField: "id", OrderingKeyField: "id", ErasedWith: ErasableCard, Statuses: cardStatuses,
 	Rejections: []string{"InitFailed"},
 	Fields: []Field{
 		{Name: "id", Kind: FieldID, Required: true, Doc: "the card"},

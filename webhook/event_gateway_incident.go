@@ -16,7 +16,7 @@ const (
 var incidentStatuses = []string{IncidentOpen, IncidentReminded, IncidentClosed, IncidentTest}
 
 var _ = describeOwn(EventType{
-	Type: GatewayIncident, Title: "A fault was found, or is over.", IDField: "incidentId", SubjectField: "incidentId", Statuses: incidentStatuses,
+	Type: GatewayIncident, Title: "A fault was found, or is over.", IDField: "incidentId", OrderingKeyField: "incidentId", Statuses: incidentStatuses,
 	Fields: []Field{
 		{Name: "incidentId", Kind: FieldID, Required: true, Doc: "the incident; of a test the message"},
 		{Name: "status", Kind: FieldChoice, Required: true, Values: incidentStatuses, Doc: "what happened to the incident"},

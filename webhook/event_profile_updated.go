@@ -5,7 +5,7 @@ const ProfileUpdated Type = "ProfileApplication.Updated"
 
 var _ = describe(EventType{
 	Type: ProfileUpdated, Place: 4, Title: "The identity check of an account moved on.", FromInside: true,
-	IDField: "accountId", SubjectField: "accountId", ErasedWith: ErasableAccount, Statuses: kycStatuses,
+	IDField: "accountId", OrderingKeyField: "accountId", ErasedWith: ErasableAccount, Statuses: kycStatuses,
 	Rejections:      []string{"REJECTED"},
 	SignatureBeside: true,
 	Fields: []Field{

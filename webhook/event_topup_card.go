@@ -5,7 +5,7 @@ const TopupCard Type = "TopupCard"
 
 var _ = describe(EventType{
 	Type: TopupCard, Place: 2, Title: "Money was put on a card, or is about to be.", FromInside: true,
-	IDField: "id", SubjectField: "cardId", ErasedWith: ErasableCard, Statuses: paymentStatuses,
+	IDField: "id", OrderingKeyField: "cardId", ErasedWith: ErasableCard, Statuses: paymentStatuses,
 	Rejections: []string{"Rejected"},
 	Fields: []Field{
 		{Name: "id", Kind: FieldID, Required: true, Doc: "the top-up"},

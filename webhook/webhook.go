@@ -16,7 +16,7 @@ type Event struct {
 	PartnerCode string
 	Type        Type
 	ObjectID    string   // the card, top-up, transaction, account or order it is about
-	Subject     string   // what an ordered endpoint keeps in order, see Type
+	OrderingKey string   // an ordered endpoint gets the events with one key in order, see EventType
 	Status      string   // the status the event reports, one of the type's statuses
 	Data        []byte   // RFC 8785 form of data, without its signature
 	KeyID       string   // the signing key, pinned so that every attempt sends the same bytes
@@ -131,7 +131,7 @@ type Delivery struct {
 	DueAt       time.Time // pending only; zero: as soon as there is room
 	// AskedByReceiver: DueAt is the time that the receiver asked for.
 	AskedByReceiver bool
-	// Blocked: an earlier delivery of the same subject has not ended yet.
+	// Blocked: an earlier delivery with the same ordering key has not ended yet.
 	Blocked    bool
 	CreatedAt  time.Time
 	FinishedAt time.Time

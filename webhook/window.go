@@ -29,7 +29,7 @@ type Window struct {
 	Tests           int   // those of them that are tests, at most MaxTests
 	WaitingFirst    int   // pending deliveries that never had an attempt
 	WaitingAgain    int   // pending retries and replays, due or not
-	WaitingBlocked  int   // pending deliveries behind an unfinished one of their subject
+	WaitingBlocked  int   // pending deliveries behind an unfinished one with their ordering key
 	Admissions      int64 // counts up with every admission, for fairness
 	NextSequence    int64 // the number the next delivery takes
 	Paused          bool
@@ -43,7 +43,7 @@ type Window struct {
 	NotBefore time.Time     // the receiver asked for this pause (Retry-After)
 	RateEvery time.Duration // at most one delivery in this time, with a burst of one second's; 0: no limit
 	RateNext  time.Time     // when the rate would be used up to, see RateRoom
-	Ordered   bool          // one delivery of a subject at a time, in sequence
+	Ordered   bool          // one delivery per ordering key at a time, in sequence
 	Unrouted  bool          // a waiting place: the partner's next endpoint takes it over
 	Filtering bool          // what waits is still to be rid of types that the endpoint does not take
 }
@@ -190,7 +190,7 @@ const (
 	WaitPaused     WaitReason = "paused"      // somebody to resume the endpoint
 	WaitDisabled   WaitReason = "disabled"    // somebody to enable the endpoint or the partner
 	WaitNoEndpoint WaitReason = "no_endpoint" // the partner to register an endpoint
-	WaitOrder      WaitReason = "order"       // an earlier delivery of the same subject to end
+	WaitOrder      WaitReason = "order"       // an earlier delivery with the same ordering key to end
 )
 
 // WaitingFor says what d waits for at now, and until when where that is known.

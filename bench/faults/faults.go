@@ -83,7 +83,7 @@ var all = []fault{
 	{name: "15 idle connections closed", alone: true, with: peaceful, play: idleClosed},
 	{name: "16 pause and resume", alone: true, with: peaceful, play: pauseAndResume},
 	{name: "17 amounts and texts", alone: true, with: peaceful, play: amountsAndTexts},
-	{name: "18 order of a subject", alone: true, with: peaceful, within: time.Minute, play: orderOfASubject},
+	{name: "18 order of a subject", alone: true, with: peaceful, within: time.Minute, play: orderByKey},
 	{name: "19 bulk replay", alone: true, with: ended, env: twice, within: time.Minute, play: bulkReplay},
 	{name: "19 killed amid a bulk replay", within: afterDeath, env: map[string]string{"LEDGERHOOK_DELIVERY_RETRY": "0s"}, play: killedAmidReplay},
 	{name: "20 secret rotation", alone: true, with: peaceful, play: secretRotation},

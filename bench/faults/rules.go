@@ -202,9 +202,9 @@ func amountsAndTexts(s *scene, _ fault) {
 	p.CheckRequests()
 }
 
-// orderOfASubject has one account's first event fail until all others have
+// orderByKey has one account's first event fail until all others have
 // been taken; its second one has to wait, and nobody else.
-func orderOfASubject(s *scene, _ fault) {
+func orderByKey(s *scene, _ fault) {
 	others := pick(s.size, 20, 200)
 	var mu sync.Mutex
 	var order []string

@@ -16,10 +16,10 @@ import (
 // Before there were waiting places what had no endpoint waited without a window.
 func TestWhatWaitedWithoutAWindowIsPutInOrder(t *testing.T) {
 	ledgertest.EachFresh(t, func(t *testing.T, b *ledgertest.Bench) {
-		tell := func(partner string, typ webhook.Type, subject string) string {
+		tell := func(partner string, typ webhook.Type, orderingKey string) string {
 			t.Helper()
 			e := ledgertest.NewEvent(partner, webhook.NewID("obj_"), "Pending")
-			e.Event.Type, e.Event.Subject = typ, subject
+			e.Event.Type, e.Event.OrderingKey = typ, orderingKey
 			a, err := b.Append(t.Context(), e)
 			if err != nil {
 				t.Fatal(err)
@@ -58,14 +58,14 @@ func TestWhatWaitedWithoutAWindowIsPutInOrder(t *testing.T) {
 		set(e.ID, func(w *webhook.Window) { w.Ordered, w.Paused = true, true })
 		theirs := []string{tell("died", webhook.ProfileUpdated, "a")}
 		var ours []string
-		for _, subject := range []string{"a", "b", "a"} {
-			ours = append(ours, tell("none", webhook.TopupCard, subject))
+		for _, orderingKey := range []string{"a", "b", "a"} {
+			ours = append(ours, tell("none", webhook.TopupCard, orderingKey))
 		}
 		for _, of := range []struct {
-			typ     webhook.Type
-			subject string
+			typ         webhook.Type
+			orderingKey string
 		}{{webhook.ProfileUpdated, "a"}, {webhook.CreateCard, "b"}, {webhook.ProfileUpdated, "c"}} {
-			theirs = append(theirs, tell("nobody", of.typ, of.subject))
+			theirs = append(theirs, tell("nobody", of.typ, of.orderingKey))
 		}
 		closed(t, b, func() {
 			if err := database.MigrateDown(t.Context(), b.At, 28); err != nil {

@@ -265,11 +265,11 @@ func (f *filling) deliver(at time.Time, i int) {
 	typ := webhook.Catalog[f.random.IntN(len(webhook.Catalog))]
 	status := typ.Statuses[f.random.IntN(len(typ.Statuses))]
 	object := fmt.Sprintf("%s_%d", strings.ToLower(string(typ.Type[:4])), i)
-	subject := object
-	if typ.IDField != typ.SubjectField {
-		subject = fmt.Sprintf("card_%d", i/20)
+	orderingKey := object
+	if typ.IDField != typ.OrderingKeyField {
+		orderingKey = fmt.Sprintf("card_%d", i/20)
 	}
-	event := webhook.Event{ID: f.id(webhook.EventPrefix, at), Type: typ.Type, ObjectID: object, Subject: subject, Status: status, Data: []byte(typ.Example)}
+	event := webhook.Event{ID: f.id(webhook.EventPrefix, at), Type: typ.Type, ObjectID: object, OrderingKey: orderingKey, Status: status, Data: []byte(typ.Example)}
 	f.notify(e, event, fmt.Sprintf("%s|%s|%s|%d", typ.Type, object, status, at.Unix()), at)
 	f.objects = append(f.objects, []any{e.partner, string(typ.Type), object, status, event.ID, at.UnixMicro()})
 }
@@ -277,7 +277,7 @@ func (f *filling) deliver(at time.Time, i int) {
 // notify makes an event's row and its delivery.
 func (f *filling) notify(e *fillEndpoint, event webhook.Event, key string, at time.Time) {
 	id, created := f.id(webhook.DeliveryPrefix, at), at.UnixMicro()
-	f.events = append(f.events, []any{event.ID, e.partner, string(event.Type), event.ObjectID, event.Subject, event.Status, []byte(event.Data), "key_1", "rsa,standard",
+	f.events = append(f.events, []any{event.ID, e.partner, string(event.Type), event.ObjectID, event.OrderingKey, event.Status, []byte(event.Data), "key_1", "rsa,standard",
 		false, false, false, created})
 	digest := sha256.Sum256([]byte(key))
 	f.keys = append(f.keys, []any{e.partner, key, event.ID, digest[:], created})

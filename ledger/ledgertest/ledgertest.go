@@ -294,7 +294,7 @@ func NewEvent(partner, object, status string) delivery.NewEvent {
 	id := webhook.NewID(webhook.EventPrefix)
 	return delivery.NewEvent{
 		Event: webhook.Event{
-			ID: id, PartnerCode: partner, Type: webhook.TopupCard, ObjectID: object, Subject: "card_1", Status: status,
+			ID: id, PartnerCode: partner, Type: webhook.TopupCard, ObjectID: object, OrderingKey: "card_1", Status: status,
 			Data: []byte(`{"id":"` + object + `"}`), KeyID: "key_1", CreatedAt: time.Now(),
 		},
 		IdempotencyKey: id, Digest: []byte(object + status),

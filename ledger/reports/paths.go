@@ -130,7 +130,7 @@ func attention(rest path, open string, now time.Time) []path {
 	}
 }
 
-// maxReferenced is how many events about one subject a search looks for.
+// maxReferenced is how many events with one ordering key a search looks for.
 const maxReferenced = 500
 
 // pathsByReference are the paths of deliveries of events about q.Reference.

@@ -65,7 +65,7 @@ func (a Reconciled) Replayable() (ids []string) {
 }
 
 // Reconcile tells what became of each reference: the id of a delivery, event
-// or order, an externalOrderId, or the object or subject of events, such as a
+// or order, an externalOrderId, or the object or ordering key of events, such as a
 // card or an account. The answers are in the order of refs, each different
 // reference once. With a partnerCode it looks among this partner's only, and
 // says OfOtherPartner to operators where another's is meant. keep is the

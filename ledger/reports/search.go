@@ -56,7 +56,7 @@ type DeliveryQuery struct {
 	Triggers     []webhook.Trigger
 	Settled      *bool // see webhook.Delivery.Settled; nil: either
 	// Reference is the id of a delivery, event or order, or what an event is
-	// about: its object or subject (a card, top-up, transaction, account or
+	// about: its object or ordering key (a card, top-up, transaction, account or
 	// externalOrderId).
 	Reference string
 

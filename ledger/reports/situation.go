@@ -52,8 +52,8 @@ type Situation struct {
 	// without room, which is full or at its rate.
 	OldestWithoutRoom time.Time
 	// Deliveries by what they are at: in flight, waiting for their first attempt,
-	// for a retry or replay, behind one of their subject; Held are those of the
-	// waiting whose endpoint is paused or disabled.
+	// for a retry or replay, behind another with their ordering key; Held are those
+	// of the waiting whose endpoint is paused or disabled.
 	InFlight, WaitingFirst, WaitingAgain, WaitingBlocked, Held int64
 	WaitingFailing                                             int64 // for endpoints that fail
 	WaitingForEndpoint                                         int64 // of partners without one

@@ -11,6 +11,6 @@ const EventColumns = `id, partner_code, webhook_type, object_id, subject, status
 
 // EventFields are the columns of an event.
 func EventFields(e *webhook.Event) []any {
-	return []any{&e.ID, &e.PartnerCode, &e.Type, &e.ObjectID, &e.Subject, &e.Status, &e.Data, &e.KeyID,
+	return []any{&e.ID, &e.PartnerCode, &e.Type, &e.ObjectID, &e.OrderingKey, &e.Status, &e.Data, &e.KeyID,
 		database.List(&e.Signatures), &e.Unexpected, &e.Filtered, &e.Test, database.Time(&e.CreatedAt), &e.Trace, database.Time(&e.Erased.At), &e.Erased.By}
 }

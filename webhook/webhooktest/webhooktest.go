@@ -12,7 +12,7 @@ import (
 // second name, a rejection, and its signature beside data.
 var CardBlocked = webhook.EventType{
 	Type: "Card.Blocked", Title: "A card was blocked, or could not be.", FromInside: true,
-	IDField: "blockId", SubjectField: "cardId", ErasedWith: webhook.ErasableCard,
+	IDField: "blockId", OrderingKeyField: "cardId", ErasedWith: webhook.ErasableCard,
 	Statuses: []string{"Asked", "Blocked", "NotBlocked"}, Rejections: []string{"NotBlocked"}, SignatureBeside: true,
 	Fields: []webhook.Field{
 		{Name: "blockId", Kind: webhook.FieldID, Required: true, Doc: "the block"},
