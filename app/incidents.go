@@ -52,8 +52,8 @@ func (a *App) incidentRules() incidents.Rules {
 // newWatch looks for incidents and tells of them.
 func (a *App) newWatch() (*incidents.Watch, error) {
 	store := a.incidents
-	facts := &incidentFacts{app: a, store: store}
-	w := &incidents.Watch{Store: store, Rules: a.incidentRules(), Facts: facts.read, Log: a.log,
+	reader := &signalReader{app: a, store: store}
+	w := &incidents.Watch{Store: store, Rules: a.incidentRules(), Signals: reader.read, Log: a.log,
 		Send: map[incidents.Channel]func(context.Context, incidents.Message) error{}}
 	w.Measure(a.registry)
 	if a.config.IncidentPartner != "" {
@@ -98,49 +98,49 @@ func (a *App) notifyOfIncident(ctx context.Context, m incidents.Message) error {
 	return err
 }
 
-// incidentFacts reads what the rules look at.
-type incidentFacts struct {
+// signalReader reads what the rules look at.
+type signalReader struct {
 	app   *App
 	store *ledgerincidents.Store
 
-	certificates map[string]incidents.EndpointFact // by endpoint
-	unread       []incidents.EndpointFact          // whose certificates come next
-	readAt       time.Time                         // when they began to be read
+	certificates map[string]incidents.EndpointSignals // by endpoint
+	unread       []incidents.EndpointSignals          // whose certificates come next
+	readAt       time.Time                            // when they began to be read
 }
 
-func (f *incidentFacts) read(ctx context.Context, now time.Time) (facts incidents.Facts, err error) {
-	s, err := f.app.reports.Situation(ctx)
+func (r *signalReader) read(ctx context.Context, now time.Time) (signals incidents.Signals, err error) {
+	situation, err := r.app.reports.Situation(ctx)
 	if err != nil {
-		return facts, err
+		return signals, err
 	}
-	facts.Hosts, facts.HostsFailing = s.Hosts, s.HostsFailing
-	for _, t := range []time.Time{s.OldestQueued, s.OldestDue, s.OldestWake} {
-		if !t.IsZero() && (facts.OldestReady.IsZero() || t.Before(facts.OldestReady)) {
-			facts.OldestReady = t
+	signals.Hosts, signals.HostsFailing = situation.Hosts, situation.HostsFailing
+	for _, t := range []time.Time{situation.OldestQueued, situation.OldestDue, situation.OldestWake} {
+		if !t.IsZero() && (signals.OldestReady.IsZero() || t.Before(signals.OldestReady)) {
+			signals.OldestReady = t
 		}
 	}
-	workers, err := f.app.reports.Workers(ctx)
+	workers, err := r.app.reports.Workers(ctx)
 	if err != nil {
-		return facts, fmt.Errorf("list workers: %w", err)
+		return signals, fmt.Errorf("list workers: %w", err)
 	}
 	for _, w := range workers {
 		if failed(w) {
-			facts.CanaryFailed++
-			facts.CanaryWhy = w.Canary.Failure
+			signals.CanaryFailed++
+			signals.CanaryWhy = w.Canary.Failure
 		}
 	}
-	rates, err := f.app.prices.Rates(ctx)
+	rates, err := r.app.prices.Rates(ctx)
 	if err != nil {
-		return facts, fmt.Errorf("list rates: %w", err)
+		return signals, fmt.Errorf("list rates: %w", err)
 	}
-	facts.RateAge = f.app.config.RateAge
-	for _, r := range rates {
-		facts.Rates = append(facts.Rates, incidents.RateFact{Crypto: r.Crypto, UpdatedAt: r.UpdatedAt})
+	signals.RateAge = r.app.config.RateAge
+	for _, rate := range rates {
+		signals.Rates = append(signals.Rates, incidents.RateSignal{Crypto: rate.Crypto, UpdatedAt: rate.UpdatedAt})
 	}
-	if facts.Endpoints, err = f.store.Endpoints(ctx, now); err != nil {
-		return facts, err
+	if signals.Endpoints, err = r.store.Endpoints(ctx, now); err != nil {
+		return signals, err
 	}
-	return facts, f.addCertificates(ctx, &facts, now)
+	return signals, r.addCertificates(ctx, &signals, now)
 }
 
 // failed reports whether what a worker sends to itself does not arrive.
@@ -150,30 +150,30 @@ func failed(w reports.WorkerLease) bool {
 
 // readCertificates reads when some certificates end, and goes on at the next
 // look, so that none takes long; one that cannot be read is passed over.
-func (f *incidentFacts) readCertificates(ctx context.Context, now time.Time) error {
-	if len(f.unread) == 0 && now.Sub(f.readAt) >= endpointCertificatesEvery {
-		all, err := f.store.Registered(ctx)
+func (r *signalReader) readCertificates(ctx context.Context, now time.Time) error {
+	if len(r.unread) == 0 && now.Sub(r.readAt) >= endpointCertificatesEvery {
+		all, err := r.store.Registered(ctx)
 		if err != nil {
 			return err
 		}
-		kept := map[string]incidents.EndpointFact{}
+		kept := map[string]incidents.EndpointSignals{}
 		for _, e := range all {
-			if was, known := f.certificates[e.ID]; known {
+			if was, known := r.certificates[e.ID]; known {
 				kept[e.ID] = was
 			}
 		}
-		f.certificates, f.unread, f.readAt = kept, all, now
+		r.certificates, r.unread, r.readAt = kept, all, now
 	}
-	for range min(certificatesAtOnce, len(f.unread)) {
-		e := f.unread[0]
-		f.unread = f.unread[1:]
+	for range min(certificatesAtOnce, len(r.unread)) {
+		e := r.unread[0]
+		r.unread = r.unread[1:]
 		var err error
-		if e.CertificateEnds, err = f.app.reports.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID); err != nil {
+		if e.CertificateEnds, err = r.app.reports.CertificateEnds(ctx, partners.Only(e.PartnerCode), e.ID); err != nil {
 			return fmt.Errorf("read the certificate of %s: %w", e.ID, err)
 		}
-		delete(f.certificates, e.ID)
+		delete(r.certificates, e.ID)
 		if !e.CertificateEnds.IsZero() {
-			f.certificates[e.ID] = e
+			r.certificates[e.ID] = e
 		}
 	}
 	return nil
@@ -181,18 +181,18 @@ func (f *incidentFacts) readCertificates(ctx context.Context, now time.Time) err
 
 // addCertificates adds when the receivers' certificates end, which a few
 // attempts of each endpoint tell: they are read now and then.
-func (f *incidentFacts) addCertificates(ctx context.Context, facts *incidents.Facts, now time.Time) error {
-	if err := f.readCertificates(ctx, now); err != nil {
+func (r *signalReader) addCertificates(ctx context.Context, signals *incidents.Signals, now time.Time) error {
+	if err := r.readCertificates(ctx, now); err != nil {
 		return err
 	}
 	there := map[string]bool{}
-	for i := range facts.Endpoints {
-		e := &facts.Endpoints[i]
-		there[e.ID], e.CertificateEnds = true, f.certificates[e.ID].CertificateEnds
+	for i := range signals.Endpoints {
+		e := &signals.Endpoints[i]
+		there[e.ID], e.CertificateEnds = true, r.certificates[e.ID].CertificateEnds
 	}
-	for id, e := range f.certificates {
+	for id, e := range r.certificates {
 		if !there[id] {
-			facts.Endpoints = append(facts.Endpoints, e)
+			signals.Endpoints = append(signals.Endpoints, e)
 		}
 	}
 	return nil

@@ -22,8 +22,8 @@ var reminders = []time.Duration{24 * time.Hour, 72 * time.Hour, 96 * time.Hour}
 // it is closed when it has been over for r.Settle. While the gateway itself
 // keeps receivers from being reached, and until that is closed, no receiver is
 // judged: the time that its fault must last begins anew.
-func Decide(r Rules, f Facts, known []Incident, now time.Time) []Change {
-	found := r.find(f, now)
+func Decide(r Rules, s Signals, known []Incident, now time.Time) []Change {
+	found := r.find(s, now)
 	hampered := slices.ContainsFunc(known, func(i Incident) bool { return i.Kind.hampers() })
 	for k := range found {
 		hampered = hampered || k.kind.hampers()

@@ -16,14 +16,14 @@ var testRules = Rules{Breaker: 5 * time.Minute, Exhausted: 1, Waiting: 15 * time
 // began is when every story of these tests begins.
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// story is a gateway whose facts a test changes, looked at every LookEvery.
+// story is a gateway whose signals a test changes, looked at every LookEvery.
 type story struct {
-	rules Rules
-	facts Facts
-	now   time.Time
-	known []Incident
-	said  []string // what happened, with the time since the beginning
-	quiet bool     // nothing looks
+	rules   Rules
+	signals Signals
+	now     time.Time
+	known   []Incident
+	said    []string // what happened, with the time since the beginning
+	quiet   bool     // nothing looks
 }
 
 // pass lets so much time pass.
@@ -37,7 +37,7 @@ func (s *story) pass(d time.Duration) {
 }
 
 func (s *story) look() {
-	for _, c := range Decide(s.rules, s.facts, s.known, s.now) {
+	for _, c := range Decide(s.rules, s.signals, s.known, s.now) {
 		s.known = slices.DeleteFunc(s.known, func(i Incident) bool { return i.ID == c.ID })
 		if c.State != Closed && c.Act != ActForget {
 			s.known = append(s.known, c.Incident)
@@ -63,15 +63,15 @@ func (s *story) check(t *testing.T, want ...string) {
 func newStory() *story { return &story{rules: testRules, now: began} }
 
 // broken is an endpoint whose breaker is open.
-func broken(id string) EndpointFact {
-	return EndpointFact{ID: id, PartnerCode: "acme", URL: "https://acme.example/hooks", BreakerOpen: true, FailingSince: began, Last: webhook.LastResult{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503}}
+func broken(id string) EndpointSignals {
+	return EndpointSignals{ID: id, PartnerCode: "acme", URL: "https://acme.example/hooks", BreakerOpen: true, FailingSince: began, Last: webhook.LastResult{Outcome: webhook.OutcomeFailed, ErrorClass: webhook.ErrorHTTP5xx, StatusCode: 503}}
 }
 
 func TestABreakerThatStaysOpenIsAnIncidentUntilItHasSettled(t *testing.T) {
 	s := newStory()
-	s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+	s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 	s.pass(10 * time.Minute)
-	s.facts.Endpoints = nil
+	s.signals.Endpoints = nil
 	s.pass(30 * time.Minute)
 	s.check(t, "5m15s open failing ep_1", "10m15s clear failing ep_1", "25m15s close failing ep_1")
 }
@@ -79,9 +79,9 @@ func TestABreakerThatStaysOpenIsAnIncidentUntilItHasSettled(t *testing.T) {
 func TestABreakerThatOpensForAMomentTellsNobody(t *testing.T) {
 	s := newStory()
 	for range 10 { // and again, each time for less than the rule asks
-		s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+		s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 		s.pass(4 * time.Minute)
-		s.facts.Endpoints = nil
+		s.signals.Endpoints = nil
 		s.pass(time.Minute)
 	}
 	s.check(t)
@@ -89,13 +89,13 @@ func TestABreakerThatOpensForAMomentTellsNobody(t *testing.T) {
 
 func TestAFaultThatComesBackBeforeItHasSettledIsTheSameIncident(t *testing.T) {
 	s := newStory()
-	s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+	s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 	s.pass(6 * time.Minute)
 	id := s.known[0].ID
 	for range 5 {
-		s.facts.Endpoints = nil
+		s.signals.Endpoints = nil
 		s.pass(10 * time.Minute)
-		s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+		s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 		s.pass(10 * time.Minute)
 	}
 	opened := 0
@@ -115,25 +115,25 @@ func TestAFaultThatComesBackBeforeItHasSettledIsTheSameIncident(t *testing.T) {
 func TestEachFaultIsFoundByItsRule(t *testing.T) {
 	tests := []struct {
 		name string
-		make func(f *Facts, now time.Time) // the fault, as it is at now
-		want string                        // the first thing that happens within an hour
+		make func(s *Signals, now time.Time) // the fault, as it is at now
+		want string                          // the first thing that happens within an hour
 		off  func(r *Rules)
 	}{
-		{"breaker", func(f *Facts, _ time.Time) { f.Endpoints = []EndpointFact{broken("ep_1")} }, "5m15s open failing ep_1", func(r *Rules) { r.Breaker = 0 }},
-		{"given up", func(f *Facts, _ time.Time) { f.Endpoints = []EndpointFact{{ID: "ep_1", Exhausted: 1}} }, "15s open failing ep_1", func(r *Rules) { r.Exhausted = 0 }},
-		{"waiting", func(f *Facts, _ time.Time) { f.Endpoints = []EndpointFact{{ID: "ep_1", OldestUntried: began}} }, "15m0s open failing ep_1", func(r *Rules) { r.Waiting = 0 }},
-		{"disabled", func(f *Facts, _ time.Time) { f.Endpoints = []EndpointFact{{ID: "ep_1", Disabled: true}} }, "15s open disabled ep_1", func(r *Rules) { r.Disabled = false }},
-		{"certificate", func(f *Facts, _ time.Time) {
-			f.Endpoints = []EndpointFact{{ID: "ep_1", CertificateEnds: began.Add(14*24*time.Hour + 30*time.Minute)}}
+		{"breaker", func(s *Signals, _ time.Time) { s.Endpoints = []EndpointSignals{broken("ep_1")} }, "5m15s open failing ep_1", func(r *Rules) { r.Breaker = 0 }},
+		{"given up", func(s *Signals, _ time.Time) { s.Endpoints = []EndpointSignals{{ID: "ep_1", Exhausted: 1}} }, "15s open failing ep_1", func(r *Rules) { r.Exhausted = 0 }},
+		{"waiting", func(s *Signals, _ time.Time) { s.Endpoints = []EndpointSignals{{ID: "ep_1", OldestUntried: began}} }, "15m0s open failing ep_1", func(r *Rules) { r.Waiting = 0 }},
+		{"disabled", func(s *Signals, _ time.Time) { s.Endpoints = []EndpointSignals{{ID: "ep_1", Disabled: true}} }, "15s open disabled ep_1", func(r *Rules) { r.Disabled = false }},
+		{"certificate", func(s *Signals, _ time.Time) {
+			s.Endpoints = []EndpointSignals{{ID: "ep_1", CertificateEnds: began.Add(14*24*time.Hour + 30*time.Minute)}}
 		}, "30m15s open certificate ep_1", func(r *Rules) { r.Certificate = 0 }},
-		{"canary", func(f *Facts, _ time.Time) { f.CanaryFailed = 1 }, "1m15s open canary", func(r *Rules) { r.Canary = 0 }},
-		{"backlog", func(f *Facts, _ time.Time) { f.OldestReady = began }, "2m15s open backlog", func(r *Rules) { r.Backlog = 0 }},
-		{"way out", func(f *Facts, _ time.Time) { f.Hosts, f.HostsFailing = 6, 3 }, "1m15s open egress", func(r *Rules) { r.Egress = 0 }},
-		{"a few hosts", func(f *Facts, _ time.Time) { f.Hosts, f.HostsFailing = 7, 3 }, "", func(*Rules) {}},
-		{"rates", func(f *Facts, _ time.Time) {
-			f.RateAge, f.Rates = 5*time.Minute, []RateFact{{"USDT", began}, {"BTC", began.Add(time.Hour)}}
+		{"canary", func(s *Signals, _ time.Time) { s.CanaryFailed = 1 }, "1m15s open canary", func(r *Rules) { r.Canary = 0 }},
+		{"backlog", func(s *Signals, _ time.Time) { s.OldestReady = began }, "2m15s open backlog", func(r *Rules) { r.Backlog = 0 }},
+		{"way out", func(s *Signals, _ time.Time) { s.Hosts, s.HostsFailing = 6, 3 }, "1m15s open egress", func(r *Rules) { r.Egress = 0 }},
+		{"a few hosts", func(s *Signals, _ time.Time) { s.Hosts, s.HostsFailing = 7, 3 }, "", func(*Rules) {}},
+		{"rates", func(s *Signals, _ time.Time) {
+			s.RateAge, s.Rates = 5*time.Minute, []RateSignal{{"USDT", began}, {"BTC", began.Add(time.Hour)}}
 		}, "15m15s open rates", func(r *Rules) { r.Rates = 0 }},
-		{"a breaker opened by hand", func(f *Facts, _ time.Time) { f.Endpoints = []EndpointFact{{ID: "ep_1"}} }, "", func(*Rules) {}},
+		{"a breaker opened by hand", func(s *Signals, _ time.Time) { s.Endpoints = []EndpointSignals{{ID: "ep_1"}} }, "", func(*Rules) {}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestEachFaultIsFoundByItsRule(t *testing.T) {
 					test.off(&s.rules)
 					want = ""
 				}
-				test.make(&s.facts, s.now)
+				test.make(&s.signals, s.now)
 				s.pass(time.Hour)
 				if first := strings.Join(s.said, "\n"); first != want {
 					t.Errorf("with the rule off %v: %q, want %q", off, first, want)
@@ -156,11 +156,11 @@ func TestEachFaultIsFoundByItsRule(t *testing.T) {
 
 func TestTwoRulesThatFindTheSameFaultMakeOneIncident(t *testing.T) {
 	s := newStory()
-	s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+	s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 	s.pass(6 * time.Minute)
-	s.facts.Endpoints[0].Exhausted = 1000
+	s.signals.Endpoints[0].Exhausted = 1000
 	s.pass(time.Hour)
-	s.facts.Endpoints[0].BreakerOpen = false // what was given up still counts
+	s.signals.Endpoints[0].BreakerOpen = false // what was given up still counts
 	s.pass(time.Hour)
 	s.check(t, "5m15s open failing ep_1")
 }
@@ -169,20 +169,20 @@ func TestTwoRulesThatFindTheSameFaultMakeOneIncident(t *testing.T) {
 // to blame: not then, and not until breakers that opened for it had the time to
 // close.
 func TestAFaultOfTheGatewayIsNeverAReceivers(t *testing.T) {
-	for name, ours := range map[string]func(f *Facts, on bool){
-		"canary":  func(f *Facts, on bool) { f.CanaryFailed = map[bool]int{true: 1}[on] },
-		"egress":  func(f *Facts, on bool) { f.Hosts, f.HostsFailing = 3, map[bool]int{true: 3}[on] },
-		"backlog": func(f *Facts, on bool) { f.OldestReady = map[bool]time.Time{true: began.Add(-time.Hour)}[on] },
+	for name, ours := range map[string]func(s *Signals, on bool){
+		"canary":  func(s *Signals, on bool) { s.CanaryFailed = map[bool]int{true: 1}[on] },
+		"egress":  func(s *Signals, on bool) { s.Hosts, s.HostsFailing = 3, map[bool]int{true: 3}[on] },
+		"backlog": func(s *Signals, on bool) { s.OldestReady = map[bool]time.Time{true: began.Add(-time.Hour)}[on] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
-			ours(&s.facts, true)
-			s.facts.Endpoints = []EndpointFact{broken("ep_1"), broken("ep_2"), {ID: "ep_3", Disabled: true}, {ID: "ep_4", Exhausted: 5}}
+			ours(&s.signals, true)
+			s.signals.Endpoints = []EndpointSignals{broken("ep_1"), broken("ep_2"), {ID: "ep_3", Disabled: true}, {ID: "ep_4", Exhausted: 5}}
 			s.pass(3 * time.Hour)
-			ours(&s.facts, false)
-			s.facts.Endpoints = []EndpointFact{broken("ep_2")}
+			ours(&s.signals, false)
+			s.signals.Endpoints = []EndpointSignals{broken("ep_2")}
 			s.pass(14 * time.Minute) // ep_2's breaker takes its time
-			s.facts.Endpoints = nil
+			s.signals.Endpoints = nil
 			s.pass(time.Hour)
 			for _, said := range s.said {
 				if !strings.HasSuffix(said, " "+name) {
@@ -198,10 +198,10 @@ func TestAFaultOfTheGatewayIsNeverAReceivers(t *testing.T) {
 
 func TestAReceiverThatStillFailsAfterOurFaultIsToldThen(t *testing.T) {
 	s := newStory()
-	s.facts.CanaryFailed = 1
-	s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+	s.signals.CanaryFailed = 1
+	s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 	s.pass(time.Hour)
-	s.facts.CanaryFailed = 0
+	s.signals.CanaryFailed = 0
 	s.pass(time.Hour)
 	s.check(t, "1m15s open canary", "1h0m15s clear canary", "1h15m15s close canary", "1h20m15s open failing ep_1")
 }
@@ -210,7 +210,7 @@ func TestAReceiverThatStillFailsAfterOurFaultIsToldThen(t *testing.T) {
 // hour blames nobody for it.
 func TestTimeThatNobodyLookedDoesNotCount(t *testing.T) {
 	s := newStory()
-	s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+	s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 	s.pass(time.Minute)
 	s.quiet = true
 	s.pass(time.Hour)
@@ -233,7 +233,7 @@ func TestPeopleAreRemindedThreeTimesUnlessSomebodyLooksAfterIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
-			s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+			s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 			s.pass(6 * time.Minute)
 			test.do(&s.known[0])
 			s.pass(7 * 24 * time.Hour)
@@ -244,7 +244,7 @@ func TestPeopleAreRemindedThreeTimesUnlessSomebodyLooksAfterIt(t *testing.T) {
 
 func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 	s := newStory()
-	s.facts.Endpoints = []EndpointFact{broken("ep_1")}
+	s.signals.Endpoints = []EndpointSignals{broken("ep_1")}
 	s.pass(time.Minute)
 	s.now = s.now.Add(-10 * time.Hour)
 	s.pass(6 * time.Minute)

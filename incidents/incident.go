@@ -1,6 +1,6 @@
 // Package incidents decides which faults people are told of, and in which words.
 //
-// Decide is the whole decision: a pure function of facts, settings, the incidents
+// Decide is the whole decision: a pure function of signals, settings, the incidents
 // that there are, and the time. Watch has it decide again and again.
 package incidents
 
@@ -183,21 +183,21 @@ const MaxListed = 200
 // Languages are those that letters are written in.
 var Languages = []string{"en", "vi", "zh"}
 
-// Facts are what the rules look at.
-type Facts struct {
-	Endpoints []EndpointFact // registered ones; those without anything to tell may be left out
+// Signals are what the rules look at.
+type Signals struct {
+	Endpoints []EndpointSignals // registered ones; those without anything to tell may be left out
 
 	CanaryFailed int    // workers that live and whose newest canary failed
 	CanaryWhy    string // of one of them
 	OldestReady  time.Time
 	Hosts        int // with endpoints
 	HostsFailing int
-	Rates        []RateFact
+	Rates        []RateSignal
 	RateAge      time.Duration // an older rate gives no price
 }
 
-// EndpointFact is what is known of an endpoint.
-type EndpointFact struct {
+// EndpointSignals are what is known of an endpoint.
+type EndpointSignals struct {
 	ID, PartnerCode, URL string
 	BreakerOpen          bool // by failures, not by hand
 	FailingSince         time.Time
@@ -211,8 +211,8 @@ type EndpointFact struct {
 // ExhaustedWithin is how far back deliveries that were given up are counted.
 const ExhaustedWithin = time.Hour
 
-// RateFact is an exchange rate.
-type RateFact struct {
+// RateSignal is when an exchange rate was last updated.
+type RateSignal struct {
 	Crypto    string
 	UpdatedAt time.Time
 }

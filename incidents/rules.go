@@ -43,17 +43,17 @@ type condition struct {
 
 // rules are asked one by one. Of those that find the same fault, the one
 // counts that makes it an incident first.
-var rules = []func(Rules, Facts, time.Time) []condition{
+var rules = []func(Rules, Signals, time.Time) []condition{
 	Rules.findCanary, Rules.findBacklog, Rules.findEgress, Rules.findRates,
 	ofEndpoints(Rules.findExhausted), ofEndpoints(Rules.findWaiting), ofEndpoints(Rules.findBreaker),
 	ofEndpoints(Rules.findDisabled), ofEndpoints(Rules.findCertificate),
 }
 
 // find asks every rule.
-func (r Rules) find(f Facts, now time.Time) map[key]condition {
+func (r Rules) find(s Signals, now time.Time) map[key]condition {
 	found := map[key]condition{}
 	for _, rule := range rules {
-		for _, c := range rule(r, f, now) {
+		for _, c := range rule(r, s, now) {
 			if other, known := found[c.key]; !known || c.hold < other.hold {
 				found[c.key] = c
 			}
@@ -63,9 +63,9 @@ func (r Rules) find(f Facts, now time.Time) map[key]condition {
 }
 
 // ofEndpoints is a rule that looks at one endpoint after the other.
-func ofEndpoints(rule func(Rules, EndpointFact, time.Time) (Kind, Finding, time.Duration, bool)) func(Rules, Facts, time.Time) []condition {
-	return func(r Rules, f Facts, now time.Time) (found []condition) {
-		for _, e := range f.Endpoints {
+func ofEndpoints(rule func(Rules, EndpointSignals, time.Time) (Kind, Finding, time.Duration, bool)) func(Rules, Signals, time.Time) []condition {
+	return func(r Rules, s Signals, now time.Time) (found []condition) {
+		for _, e := range s.Endpoints {
 			if kind, finding, hold, hit := rule(r, e, now); hit {
 				found = append(found, condition{key{kind, e.ID}, e.PartnerCode, e.URL, finding, hold})
 			}
@@ -74,32 +74,32 @@ func ofEndpoints(rule func(Rules, EndpointFact, time.Time) (Kind, Finding, time.
 	}
 }
 
-func (r Rules) findBreaker(e EndpointFact, _ time.Time) (Kind, Finding, time.Duration, bool) {
+func (r Rules) findBreaker(e EndpointSignals, _ time.Time) (Kind, Finding, time.Duration, bool) {
 	return Failing, e.finding(BreakerOpen), r.Breaker, r.Breaker > 0 && e.BreakerOpen && !e.Disabled
 }
 
-func (r Rules) findExhausted(e EndpointFact, _ time.Time) (Kind, Finding, time.Duration, bool) {
+func (r Rules) findExhausted(e EndpointSignals, _ time.Time) (Kind, Finding, time.Duration, bool) {
 	f := e.finding(Exhausted)
 	f.N = e.Exhausted
 	return Failing, f, 0, r.Exhausted > 0 && e.Exhausted >= int64(r.Exhausted)
 }
 
-func (r Rules) findWaiting(e EndpointFact, now time.Time) (Kind, Finding, time.Duration, bool) {
+func (r Rules) findWaiting(e EndpointSignals, now time.Time) (Kind, Finding, time.Duration, bool) {
 	late := !e.OldestUntried.IsZero() && now.Sub(e.OldestUntried) >= r.Waiting
 	return Failing, Finding{Rule: Waiting, Time: e.OldestUntried}, 0, r.Waiting > 0 && late && !e.BreakerOpen && !e.Disabled
 }
 
-func (r Rules) findDisabled(e EndpointFact, _ time.Time) (Kind, Finding, time.Duration, bool) {
+func (r Rules) findDisabled(e EndpointSignals, _ time.Time) (Kind, Finding, time.Duration, bool) {
 	return Disabled, e.finding(Rule(Disabled)), 0, r.Disabled && e.Disabled
 }
 
-func (r Rules) findCertificate(e EndpointFact, now time.Time) (Kind, Finding, time.Duration, bool) {
+func (r Rules) findCertificate(e EndpointSignals, now time.Time) (Kind, Finding, time.Duration, bool) {
 	soon := !e.CertificateEnds.IsZero() && e.CertificateEnds.Sub(now) < r.Certificate
 	return Certificate, Finding{Rule: Rule(Certificate), Time: e.CertificateEnds}, 0, r.Certificate > 0 && soon
 }
 
 // finding is what an endpoint's failures came to.
-func (e EndpointFact) finding(rule Rule) Finding {
+func (e EndpointSignals) finding(rule Rule) Finding {
 	f := Finding{Rule: rule, Time: e.FailingSince, Detail: string(e.Last.ErrorClass)}
 	if e.Last.StatusCode > 0 {
 		f.Detail = "HTTP " + strconv.Itoa(e.Last.StatusCode)
@@ -123,27 +123,27 @@ func ours(kind Kind, subject string, f Finding, hold time.Duration, hit bool) []
 	return []condition{{key: key{kind, subject}, Finding: f, hold: hold}}
 }
 
-func (r Rules) findCanary(f Facts, _ time.Time) []condition {
-	return ours(Canary, "", Finding{N: int64(f.CanaryFailed), Detail: f.CanaryWhy}, r.Canary, f.CanaryFailed > 0)
+func (r Rules) findCanary(s Signals, _ time.Time) []condition {
+	return ours(Canary, "", Finding{N: int64(s.CanaryFailed), Detail: s.CanaryWhy}, r.Canary, s.CanaryFailed > 0)
 }
 
 // findBacklog has waited for its limit already when it hits, and so once more
 // only for as long as it takes to see it twice.
-func (r Rules) findBacklog(f Facts, now time.Time) []condition {
-	late := r.Backlog > 0 && !f.OldestReady.IsZero() && now.Sub(f.OldestReady) >= r.Backlog
-	return ours(Backlog, "", Finding{Time: f.OldestReady}, min(r.Backlog, LookEvery), late)
+func (r Rules) findBacklog(s Signals, now time.Time) []condition {
+	late := r.Backlog > 0 && !s.OldestReady.IsZero() && now.Sub(s.OldestReady) >= r.Backlog
+	return ours(Backlog, "", Finding{Time: s.OldestReady}, min(r.Backlog, LookEvery), late)
 }
 
-func (r Rules) findEgress(f Facts, _ time.Time) []condition {
-	return ours(Egress, "", Finding{N: int64(f.HostsFailing)}, r.Egress, f.HostsFailing >= egressHosts && 2*f.HostsFailing >= f.Hosts)
+func (r Rules) findEgress(s Signals, _ time.Time) []condition {
+	return ours(Egress, "", Finding{N: int64(s.HostsFailing)}, r.Egress, s.HostsFailing >= egressHosts && 2*s.HostsFailing >= s.Hosts)
 }
 
 // findRates tells of the oldest rate.
-func (r Rules) findRates(f Facts, now time.Time) []condition {
-	var oldest RateFact
+func (r Rules) findRates(s Signals, now time.Time) []condition {
+	var oldest RateSignal
 	var n int64
-	for _, rate := range f.Rates {
-		if f.RateAge == 0 || now.Sub(rate.UpdatedAt) <= f.RateAge {
+	for _, rate := range s.Rates {
+		if s.RateAge == 0 || now.Sub(rate.UpdatedAt) <= s.RateAge {
 			continue
 		}
 		n++

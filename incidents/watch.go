@@ -89,8 +89,8 @@ type Store interface {
 type Watch struct {
 	Store Store
 	Rules Rules
-	// Facts reads what the rules look at.
-	Facts func(ctx context.Context, now time.Time) (Facts, error)
+	// Signals reads what the rules look at.
+	Signals func(ctx context.Context, now time.Time) (Signals, error)
 	// Send makes one try to bring a message to its address.
 	Send map[Channel]func(ctx context.Context, m Message) error
 	Log  *slog.Logger
@@ -147,12 +147,12 @@ func (w *Watch) Look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	facts, err := w.Facts(ctx, now)
+	signals, err := w.Signals(ctx, now)
 	if err != nil {
 		return err
 	}
 	w.measure(known)
-	changes, failed := w.withOutcomes(ctx, Decide(w.Rules, facts, known, now), now)
+	changes, failed := w.withOutcomes(ctx, Decide(w.Rules, signals, known, now), now)
 	if len(known)+len(changes) == 0 {
 		return failed
 	}

@@ -45,9 +45,9 @@ func newScene(t *testing.T, b *ledgertest.Bench) *scene {
 func (s *scene) watcher() *incidents.Watch {
 	return &incidents.Watch{Store: s.Store, Log: slog.New(slog.DiscardHandler),
 		Rules: incidents.Rules{Breaker: 5 * time.Minute, Exhausted: 1, Disabled: true, Canary: time.Minute, Settle: 15 * time.Minute},
-		Facts: func(ctx context.Context, now time.Time) (f incidents.Facts, err error) {
-			f.Endpoints, err = s.Endpoints(ctx, now)
-			return f, err
+		Signals: func(ctx context.Context, now time.Time) (found incidents.Signals, err error) {
+			found.Endpoints, err = s.Endpoints(ctx, now)
+			return found, err
 		},
 		Send: map[incidents.Channel]func(context.Context, incidents.Message) error{incidents.Mail: s.send, incidents.Webhook: s.send},
 	}
@@ -158,9 +158,9 @@ func TestAFaultOfTheGatewayIsToldToNoPartner(t *testing.T) {
 		if err := s.AddContact(t.Context(), partners.Only("acme"), e.ID, "dev@acme.example", "en", by("endpoint.contact.add", s.now)); err != nil {
 			t.Fatal(err)
 		}
-		facts, ours := s.watch.Facts, true
-		s.watch.Facts = func(ctx context.Context, now time.Time) (incidents.Facts, error) {
-			f, err := facts(ctx, now)
+		signals, ours := s.watch.Signals, true
+		s.watch.Signals = func(ctx context.Context, now time.Time) (incidents.Signals, error) {
+			f, err := signals(ctx, now)
 			if ours {
 				f.CanaryFailed, f.CanaryWhy = 1, "it could not be signed"
 			}
@@ -182,9 +182,9 @@ func TestAFaultThatWasOverBeforeItWasAnIncidentIsToldToNoPartner(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
 		s := newScene(t, b)
 		e := b.Endpoint(t, "acme", 5)
-		facts, ours := s.watch.Facts, true
-		s.watch.Facts = func(ctx context.Context, now time.Time) (incidents.Facts, error) {
-			f, err := facts(ctx, now)
+		signals, ours := s.watch.Signals, true
+		s.watch.Signals = func(ctx context.Context, now time.Time) (incidents.Signals, error) {
+			f, err := signals(ctx, now)
 			if ours {
 				f.CanaryFailed, f.CanaryWhy = 1, "it could not be signed"
 			}

@@ -21,7 +21,7 @@ const (
 
 // Endpoints lists the registered endpoints with anything to tell but their
 // certificates, each figure by an index or from small tables.
-func (s *Store) Endpoints(ctx context.Context, now time.Time) ([]incidents.EndpointFact, error) {
+func (s *Store) Endpoints(ctx context.Context, now time.Time) ([]incidents.EndpointSignals, error) {
 	found, lanes, err := s.troubled(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list endpoints in trouble: %w", err)
@@ -32,7 +32,7 @@ func (s *Store) Endpoints(ctx context.Context, now time.Time) ([]incidents.Endpo
 	if err := s.readExhausted(ctx, now, found); err != nil {
 		return nil, fmt.Errorf("count deliveries that were given up: %w", err)
 	}
-	all := make([]incidents.EndpointFact, 0, len(found))
+	all := make([]incidents.EndpointSignals, 0, len(found))
 	for _, e := range found {
 		all = append(all, *e)
 	}
@@ -40,9 +40,9 @@ func (s *Store) Endpoints(ctx context.Context, now time.Time) ([]incidents.Endpo
 }
 
 // Registered lists the endpoints that are registered.
-func (s *Store) Registered(ctx context.Context) ([]incidents.EndpointFact, error) {
+func (s *Store) Registered(ctx context.Context) ([]incidents.EndpointSignals, error) {
 	t := new(database.Statement).Add("SELECT id, partner_code, url FROM endpoints WHERE removed_at = 0 ORDER BY id LIMIT ?", maxEndpoints)
-	found, err := database.Collect(ctx, s.db.Read, t, func(e *incidents.EndpointFact) []any { return []any{&e.ID, &e.PartnerCode, &e.URL} })
+	found, err := database.Collect(ctx, s.db.Read, t, func(e *incidents.EndpointSignals) []any { return []any{&e.ID, &e.PartnerCode, &e.URL} })
 	if err != nil {
 		return nil, fmt.Errorf("list endpoints: %w", err)
 	}
@@ -51,13 +51,13 @@ func (s *Store) Registered(ctx context.Context) ([]incidents.EndpointFact, error
 
 // troubled reads the windows that are shut by failures or in which something
 // waits, and the lanes of the latter.
-func (s *Store) troubled(ctx context.Context) (found map[string]*incidents.EndpointFact, lanes []database.Lane, err error) {
-	found = map[string]*incidents.EndpointFact{}
+func (s *Store) troubled(ctx context.Context) (found map[string]*incidents.EndpointSignals, lanes []database.Lane, err error) {
+	found = map[string]*incidents.EndpointSignals{}
 	t := new(database.Statement).Add("SELECT e.partner_code, e.url, "+rows.WindowColumns+` FROM windows w JOIN endpoints e ON e.id = w.endpoint_id
 		WHERE e.removed_at = 0 AND (w.breaker <> 'closed' OR w.disabled AND w.disabled_reason <> '' OR w.waiting_first > 0)
 		ORDER BY w.failing_since DESC, w.endpoint_id LIMIT ?`, maxEndpoints)
 	err = t.Query(ctx, s.db.Read, func(row database.Row) error {
-		var e incidents.EndpointFact
+		var e incidents.EndpointSignals
 		var w webhook.Window
 		if err := row.Scan(append([]any{&e.PartnerCode, &e.URL}, rows.WindowFields(&w)...)...); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (s *Store) troubled(ctx context.Context) (found map[string]*incidents.Endpo
 	return found, lanes, err
 }
 
-func (s *Store) readUntried(ctx context.Context, lanes []database.Lane, found map[string]*incidents.EndpointFact) error {
+func (s *Store) readUntried(ctx context.Context, lanes []database.Lane, found map[string]*incidents.EndpointSignals) error {
 	if len(lanes) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *Store) readUntried(ctx context.Context, lanes []database.Lane, found ma
 // readExhausted counts what was given up of late, and not while a fault of the
 // gateway kept receivers from being reached. The hourly counts say which
 // partners have to be asked.
-func (s *Store) readExhausted(ctx context.Context, now time.Time, found map[string]*incidents.EndpointFact) error {
+func (s *Store) readExhausted(ctx context.Context, now time.Time, found map[string]*incidents.EndpointSignals) error {
 	since := now.Add(-incidents.ExhaustedWithin)
 	t := new(database.Statement).Add("SELECT DISTINCT partner_code FROM rollups WHERE hour >= ? AND fact = 'exhausted' LIMIT ?", database.Micros(since)/database.HourMicros, maxPartners)
 	codes, err := database.Collect(ctx, s.db.Read, t, database.One[string])
@@ -118,7 +118,7 @@ func (s *Store) readExhausted(ctx context.Context, now time.Time, found map[stri
 			GROUP BY f.endpoint_id, e.url, w.last_status, w.last_class`,
 			code, maxGivenUp, database.Micros(since))
 		err := t.Query(ctx, s.db.Read, func(row database.Row) error {
-			e := incidents.EndpointFact{PartnerCode: code}
+			e := incidents.EndpointSignals{PartnerCode: code}
 			if err := row.Scan(&e.ID, &e.URL, &e.Last.StatusCode, &e.Last.ErrorClass, &e.Exhausted); err != nil {
 				return err
 			}
