@@ -22,7 +22,7 @@ type deliveriesView struct {
 	Filters  []shell.Field
 	Tabs     []tab
 	Views    shell.Views
-	Rows     shell.Fact[[]Row]
+	Rows     shell.Reading[[]Row]
 	Search   searchedPage
 	Pager    shell.Pager
 	News     string // where to hear of new ones; empty: not on this page
@@ -150,7 +150,7 @@ func (s Pages) deliveriesPage(w http.ResponseWriter, r *http.Request, q *shell.R
 		return p, err
 	})
 	v.Search = page.Value
-	v.Rows = shell.Fact[[]Row]{Value: page.Value.rows, At: page.At, Known: page.Known, Fresh: page.Fresh}
+	v.Rows = shell.Reading[[]Row]{Value: page.Value.rows, At: page.At, Known: page.Known, Fresh: page.Fresh}
 	v.Pager = shell.PagerOf(r.URL, page.Value.Next)
 	v.Export = s.Base + "/deliveries.csv?" + url.Values{"q": {typed}}.Encode()
 	v.Evidence = s.Base + "/deliveries/evidence?" + url.Values{"q": {typed}}.Encode()

@@ -29,13 +29,13 @@ type deliveryView struct {
 	Repairs   []shell.Repair
 	Advice    []string
 	Attempts  []AttemptView // newest first
-	Event     shell.Fact[seenEvent]
+	Event     shell.Reading[seenEvent]
 	Others    []otherDelivery // of the event
 	Payload   payloadView
-	Diff      shell.Fact[PayloadDiff]
+	Diff      shell.Reading[PayloadDiff]
 	Curl      string
 	CLI       string
-	History   shell.Fact[[]ActivityRow]
+	History   shell.Reading[[]ActivityRow]
 	CanRetry  bool
 	CanCancel bool
 	ErasedBy  string // who erased the content of the event; empty: nobody

@@ -16,11 +16,11 @@ import (
 
 // replayView is one replay: how far it is and what became of its deliveries.
 type replayView struct {
-	Replay  shell.Fact[delivery.Replay]
+	Replay  shell.Reading[delivery.Replay]
 	Figures []shell.Figure
 	Bar     template.HTML
 	Parts   []replayPart
-	History shell.Fact[[]ActivityRow]
+	History shell.Reading[[]ActivityRow]
 	Done    string
 	Twice   bool // the form had been sent before
 }
@@ -95,7 +95,7 @@ func (s Pages) replayPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 }
 
 // replayFigures are the words that must not be mixed up: queued, sent, answered.
-func replayFigures(q *shell.Request, f shell.Fact[delivery.Replay]) []shell.Figure {
+func replayFigures(q *shell.Request, f shell.Reading[delivery.Replay]) []shell.Figure {
 	of := func(label, note string, n func(delivery.ReplayProgress) int) shell.Figure {
 		shown := shell.FigureOf(label, f, func(r delivery.Replay) string { return q.Number(n(r.Progress)) })
 		shown.Note = note

@@ -23,7 +23,7 @@ import (
 type draftView struct {
 	Draft    draft
 	Filter   delivery.Filter
-	Preview  shell.Fact[delivery.ReplayPreview] // not Known: nothing was asked for yet
+	Preview  shell.Reading[delivery.ReplayPreview] // not Known: nothing was asked for yet
 	Sample   []SampleRow
 	Warnings []shell.Notice
 	Problem  string
@@ -156,7 +156,7 @@ func (s Pages) showDraft(w http.ResponseWriter, r *http.Request, q *shell.Reques
 		if err == nil {
 			var preview delivery.ReplayPreview
 			preview, err = s.Ledger.PreviewReplay(r.Context(), q.Scope(), v.Filter)
-			v.Preview = shell.Fact[delivery.ReplayPreview]{Value: preview, At: q.Now, Known: err == nil, Fresh: err == nil}
+			v.Preview = shell.Reading[delivery.ReplayPreview]{Value: preview, At: q.Now, Known: err == nil, Fresh: err == nil}
 		}
 	}
 	switch {

@@ -42,7 +42,7 @@ func replaysPath(base string) string {
 
 // replaysView lists the replays that were started, newest first.
 type replaysView struct {
-	Replays shell.Fact[shell.Listed[delivery.Replay]]
+	Replays shell.Reading[shell.Listed[delivery.Replay]]
 	Pager   shell.Pager
 	Ready   []tab // searches that are one click away
 }

@@ -15,12 +15,12 @@ import (
 // Trend is what attempts came to and how long they took in the course of a time,
 // with a choice of times, which stands in the page's address.
 type Trend struct {
-	Outcomes      shell.Fact[[]reports.PeriodCount]
-	Latency       shell.Fact[[]reports.PeriodLatency]
+	Outcomes      shell.Reading[[]reports.PeriodCount]
+	Latency       shell.Reading[[]reports.PeriodLatency]
 	ByOutcome     chart.Chart
 	Answers       chart.Chart
 	FirstAttempts chart.Chart
-	Changes       shell.Fact[[]partners.AuditEntry]
+	Changes       shell.Reading[[]partners.AuditEntry]
 	Marks         []TrendMark // of what changed in that time, oldest first
 	Cut           bool        // more changed, and the newest are marked
 	Spans         []trendSpan

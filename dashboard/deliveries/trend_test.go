@@ -68,8 +68,8 @@ func TestWhatChangedIsMarkedAtTheBarOfItsTime(t *testing.T) {
 		return partners.AuditEntry{At: noon.Add(at), Actor: actor, Action: action, Target: target, Detail: detail, PartnerCode: "acme"}
 	}
 	v := Trend{
-		Outcomes: shell.Fact[[]reports.PeriodCount]{Value: []reports.PeriodCount{{Since: edges[0]}, {Since: edges[1], BreakersOpened: 3, BreakersClosed: 2}, {Since: edges[2], BreakersOpened: 1}}},
-		Changes: shell.Fact[[]partners.AuditEntry]{Value: []partners.AuditEntry{ // newest first
+		Outcomes: shell.Reading[[]reports.PeriodCount]{Value: []reports.PeriodCount{{Since: edges[0]}, {Since: edges[1], BreakersOpened: 3, BreakersClosed: 2}, {Since: edges[2], BreakersOpened: 1}}},
+		Changes: shell.Reading[[]partners.AuditEntry]{Value: []partners.AuditEntry{ // newest first
 			change(3*time.Minute, "ann", "partner.change", "acme", "after all bars"),
 			change(125*time.Second, "acme/eve", "endpoint.change", "ep_1", "its URL"),
 			change(121*time.Second, "ann", "partner.change", "acme", ""),
@@ -128,7 +128,7 @@ func TestWhatChangedIsMarkedAtTheBarOfItsTime(t *testing.T) {
 func TestABreakerThatFlapsDoesNotPushOutWhatCausedIt(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	d := drawing{q: &shell.Request{Surface: &shell.Surface{Name: shell.Ops, Base: "/ops"}}, edges: []time.Time{noon}, partner: "acme"}
-	v := Trend{Changes: shell.Fact[[]partners.AuditEntry]{Value: []partners.AuditEntry{{At: noon.Add(time.Second), Actor: "ann", Action: "endpoint.change", Target: "ep_1"}}}}
+	v := Trend{Changes: shell.Reading[[]partners.AuditEntry]{Value: []partners.AuditEntry{{At: noon.Add(time.Second), Actor: "ann", Action: "endpoint.change", Target: "ep_1"}}}}
 	for i := range 60 {
 		v.Outcomes.Value = append(v.Outcomes.Value, reports.PeriodCount{Since: d.edges[i], BreakersOpened: 1, BreakersClosed: 1})
 		d.edges = append(d.edges, noon.Add(time.Duration(i+1)*time.Minute))

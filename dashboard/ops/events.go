@@ -18,7 +18,7 @@ type eventsView struct {
 	Fields  []shell.Field
 	Views   shell.Views
 	Problem string // what is wrong with the filter
-	Events  shell.Fact[shell.Listed[reports.SentEvent]]
+	Events  shell.Reading[shell.Listed[reports.SentEvent]]
 	Pager   shell.Pager
 }
 

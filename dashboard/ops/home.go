@@ -23,14 +23,14 @@ type overviewView struct {
 	Ingest  stageView
 	Queue   stageView
 	Deliver stageView
-	Failing shell.Fact[[]reports.FailingPartner]
-	Workers shell.Fact[[]reports.WorkerLease]
-	Changes shell.Fact[[]partners.AuditEntry]
+	Failing shell.Reading[[]reports.FailingPartner]
+	Workers shell.Reading[[]reports.WorkerLease]
+	Changes shell.Reading[[]partners.AuditEntry]
 	// Incidents are the open ones, of which incidents.Store lists only so many.
-	Incidents shell.Fact[[]incidents.Incident]
+	Incidents shell.Reading[[]incidents.Incident]
 	// Conflicts are what was said of orders that have failed and is to settle.
-	Conflicts shell.Fact[[]orders.Conflict]
-	Hours     shell.Fact[[]reports.PeriodCount] // of a day, with this one
+	Conflicts shell.Reading[[]orders.Conflict]
+	Hours     shell.Reading[[]reports.PeriodCount] // of a day, with this one
 	Trend     deliveries.Trend
 }
 
@@ -121,7 +121,7 @@ func (s pages) opsHome(w http.ResponseWriter, r *http.Request, q *shell.Request)
 
 // withGivenUp leads to the replay of what was given up in the last day. Beside a
 // verdict that names partners others are not meant.
-func (v verdict) withGivenUp(day shell.Fact[[]reports.PeriodCount]) verdict {
+func (v verdict) withGivenUp(day shell.Reading[[]reports.PeriodCount]) verdict {
 	if v.Failed == "" && !v.Named && givenUp(day) > 0 {
 		v.Failed = deliveries.FailedQuery("24h")
 	}
@@ -130,7 +130,7 @@ func (v verdict) withGivenUp(day shell.Fact[[]reports.PeriodCount]) verdict {
 
 // givenUp is how many deliveries were given up in some hours, and not delivered by
 // another since, as far as that is known.
-func givenUp(hours shell.Fact[[]reports.PeriodCount]) (n int64) {
+func givenUp(hours shell.Reading[[]reports.PeriodCount]) (n int64) {
 	for _, h := range hours.Value {
 		n += h.Exhausted - h.Settled
 	}
@@ -178,7 +178,7 @@ func queueStage(e evidence) stageView {
 	}}
 }
 
-func deliveryStage(e evidence, hours shell.Fact[[]reports.PeriodCount]) stageView {
+func deliveryStage(e evidence, hours shell.Reading[[]reports.PeriodCount]) stageView {
 	s := e.Situation.Value
 	// Of the hour before, too: nothing is forgotten when one begins.
 	delivered := func(hours []reports.PeriodCount) (n int64) {

@@ -88,8 +88,8 @@ func incidentRows(found []incidents.Incident, now time.Time) []incidentRow {
 
 // incidentsView lists incidents: the open ones, then those that are over.
 type incidentsView struct {
-	Open, Over    shell.Fact[[]incidentRow]
-	Tests         shell.Fact[[]messageRow]
+	Open, Over    shell.Reading[[]incidentRow]
+	Tests         shell.Reading[[]messageRow]
 	Rules         []shell.Setting
 	Form          string // one-time token; empty for readers who may not act
 	Done, Problem string
@@ -166,7 +166,7 @@ func (m messageRow) When() time.Time {
 	return m.CreatedAt
 }
 
-func (s pages) messagesOf(ctx context.Context, id string) shell.Fact[[]messageRow] {
+func (s pages) messagesOf(ctx context.Context, id string) shell.Reading[[]messageRow] {
 	return shell.Cached(ctx, s.Memory, "incidents/messages/"+id, func(ctx context.Context) ([]messageRow, error) {
 		found, err := s.Incidents.Messages(ctx, id)
 		all := make([]messageRow, len(found))
@@ -202,8 +202,8 @@ func (e entryRow) Tone() string {
 // incidentView is one incident.
 type incidentView struct {
 	incidentRow
-	History       shell.Fact[[]entryRow]
-	Messages      shell.Fact[[]messageRow]
+	History       shell.Reading[[]entryRow]
+	Messages      shell.Reading[[]messageRow]
 	Snoozes       []shell.Option
 	Done, Problem string
 }

@@ -19,13 +19,13 @@ import (
 
 // orderView is one order, its history and what became of its notifications.
 type orderView struct {
-	Order   shell.Fact[orders.Order]
-	Rates   shell.Fact[[]orders.Rate] // as they are now
+	Order   shell.Reading[orders.Order]
+	Rates   shell.Reading[[]orders.Rate] // as they are now
 	Track   []orderStop
 	QR      template.HTML // empty: there is no recipient
-	History shell.Fact[[]orders.Change]
-	Sent    shell.Fact[[]sentRow]
-	Stands  shell.Fact[reports.OrderStanding]
+	History shell.Reading[[]orders.Change]
+	Sent    shell.Reading[[]sentRow]
+	Stands  shell.Reading[reports.OrderStanding]
 	Moves   []orders.Status // that the life cycle allows
 	Payout  bool            // its payout can be marked as started
 	Settle  bool            // its conflicts can be settled
@@ -159,7 +159,7 @@ func (v orderView) ReplayPath() string {
 }
 
 // orderDeliveries are the deliveries of an order's events, oldest first.
-func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history shell.Fact[[]orders.Change]) (rows []sentRow, err error) {
+func (s pages) orderDeliveries(ctx context.Context, q *shell.Request, history shell.Reading[[]orders.Change]) (rows []sentRow, err error) {
 	if !history.Fresh {
 		return nil, history.Err
 	}

@@ -24,7 +24,7 @@ func (s pages) orderRoutes() []shell.Route {
 
 // ordersView lists orders, newest first.
 type ordersView struct {
-	Orders  shell.Fact[shell.Listed[reports.OrderStanding]]
+	Orders  shell.Reading[shell.Listed[reports.OrderStanding]]
 	Filters []shell.Field
 	Views   shell.Views
 	Problem string

@@ -25,18 +25,18 @@ const partnerChanges = 12
 // partnerView is everything about one partner.
 type partnerView struct {
 	Code      string // of the page's address, which is known when Partner is not
-	Partner   shell.Fact[partners.Partner]
+	Partner   shell.Reading[partners.Partner]
 	State     shell.Pill
 	Span      lookBack
 	Spans     []lookBack
-	Funnel    shell.Fact[reports.Funnel]
+	Funnel    shell.Reading[reports.Funnel]
 	Steps     []funnelStep
 	Figures   []shell.Figure
 	Trend     deliveries.Trend
-	Endpoints shell.Fact[[]deliveries.EndpointPanel]
-	Secrets   shell.Fact[[]partners.Secret]
-	People    shell.Fact[[]partners.Person]
-	Changes   shell.Fact[[]partners.AuditEntry]
+	Endpoints shell.Reading[[]deliveries.EndpointPanel]
+	Secrets   shell.Reading[[]partners.Secret]
+	People    shell.Reading[[]partners.Person]
+	Changes   shell.Reading[[]partners.AuditEntry]
 	Done      string
 	Now       time.Time
 }
@@ -194,11 +194,11 @@ type funnelStep struct {
 }
 
 // funnelSteps are the steps of f; none while it is not known.
-func funnelSteps(code string, f shell.Fact[reports.Funnel]) []funnelStep {
-	if !f.Known {
+func funnelSteps(code string, r shell.Reading[reports.Funnel]) []funnelStep {
+	if !r.Known {
 		return nil
 	}
-	n := f.Value
+	n := r.Value
 	most := int64(max(n.Accepted, n.Matched))
 	step := func(name, means, tone string, count int, of int, inner bool, list string) funnelStep {
 		st := funnelStep{Name: name, Means: means, Count: english.Number(count), Inner: inner, Bar: chart.Bar(name, tone, int64(count), most)}
@@ -229,9 +229,9 @@ func funnelSteps(code string, f shell.Fact[reports.Funnel]) []funnelStep {
 	return steps
 }
 
-func latencyFigures(f shell.Fact[reports.Funnel]) []shell.Figure {
+func latencyFigures(r shell.Reading[reports.Funnel]) []shell.Figure {
 	of := func(label string, of func(reports.Funnel) reports.Percentiles, value func(reports.Percentiles) time.Duration) shell.Figure {
-		return shell.FigureOf(label, f, func(f reports.Funnel) string {
+		return shell.FigureOf(label, r, func(f reports.Funnel) string {
 			p := of(f)
 			if p.N == 0 {
 				return "none yet"

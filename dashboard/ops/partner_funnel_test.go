@@ -18,7 +18,7 @@ func TestFunnelStepsAddUpAndShareNothingOfNothing(t *testing.T) {
 	if got := strings.Join(names, "|"); got != want {
 		t.Errorf("%s", got)
 	}
-	if steps := funnelSteps("acme", shell.Fact[reports.Funnel]{}); steps != nil {
+	if steps := funnelSteps("acme", shell.Reading[reports.Funnel]{}); steps != nil {
 		t.Errorf("unknown: %v", steps)
 	}
 }

@@ -23,14 +23,14 @@ const partnersPageSize = 50
 // partnersView lists the partners, and makes a new one.
 type partnersView struct {
 	Now      time.Time
-	Partners shell.Fact[[]reports.PartnerName]
-	Windows  shell.Fact[map[string]reports.PartnerWindows]
-	Recent   shell.Fact[map[string]reports.Successes]
-	Failing  shell.Fact[[]reports.FailingPartner]
-	Oldest   shell.Fact[map[string]time.Time]
+	Partners shell.Reading[[]reports.PartnerName]
+	Windows  shell.Reading[map[string]reports.PartnerWindows]
+	Recent   shell.Reading[map[string]reports.Successes]
+	Failing  shell.Reading[[]reports.FailingPartner]
+	Oldest   shell.Reading[map[string]time.Time]
 	// Of the partners shown.
-	Answers shell.Fact[map[string]reports.Percentiles]
-	Hours   shell.Fact[map[string][]reports.PeriodCount]
+	Answers shell.Reading[map[string]reports.Percentiles]
+	Hours   shell.Reading[map[string][]reports.PeriodCount]
 
 	Asked   partnersQuery
 	Views   shell.Views

@@ -20,7 +20,7 @@ func (s pages) rateRoutes() []shell.Route {
 
 // ratesView lists the rates by cryptocurrency, with the form that sets one.
 type ratesView struct {
-	Rates         shell.Fact[[]orders.Rate]
+	Rates         shell.Reading[[]orders.Rate]
 	MaxAge        time.Duration // an older rate gives no price; zero: not known
 	Fields        []shell.Field // of the form; empty for readers who may not set a rate
 	Form          string        // one-time token

@@ -18,12 +18,12 @@ import (
 // systemView is how the gateway itself is.
 type systemView struct {
 	Figures  []shell.Figure
-	Stores   shell.Fact[[]web.Finding]
-	Queue    shell.Fact[[]queue.Depth]
-	Workers  shell.Fact[[]reports.WorkerLease]
-	Breakers shell.Fact[[]reports.PartnerWindows]
+	Stores   shell.Reading[[]web.Finding]
+	Queue    shell.Reading[[]queue.Depth]
+	Workers  shell.Reading[[]reports.WorkerLease]
+	Breakers shell.Reading[[]reports.PartnerWindows]
 	Settings []shell.Setting
-	Build    []buildFact
+	Build    []buildDetail
 	Wrong    []heldBack
 }
 
@@ -40,7 +40,7 @@ func (s pages) systemPage(w http.ResponseWriter, r *http.Request, q *shell.Reque
 	v := systemView{Settings: s.Settings, Build: s.build(q.Now)}
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
-	var lag, skew shell.Fact[time.Duration]
+	var lag, skew shell.Reading[time.Duration]
 	shell.Together(
 		func() { v.Stores = shell.Cached(ctx, s.Memory, "system/stores", s.stores) },
 		func() { v.Queue = shell.Cached(ctx, s.Memory, "system/queue", s.Queue.Depths) },
@@ -105,7 +105,7 @@ func depth(shards []queue.Depth, of func(queue.Depth) int64) (n int64) {
 	return n
 }
 
-func workersFigure(f shell.Fact[[]reports.WorkerLease]) shell.Figure {
+func workersFigure(r shell.Reading[[]reports.WorkerLease]) shell.Figure {
 	alive := func(list []reports.WorkerLease) (n int) {
 		for _, w := range list {
 			if w.Alive {
@@ -114,33 +114,33 @@ func workersFigure(f shell.Fact[[]reports.WorkerLease]) shell.Figure {
 		}
 		return n
 	}
-	shown := shell.FigureOf("Workers alive", f, func(list []reports.WorkerLease) string { return english.Number(alive(list)) })
-	if n := alive(f.Value); f.Fresh && n == 0 {
+	shown := shell.FigureOf("Workers alive", r, func(list []reports.WorkerLease) string { return english.Number(alive(list)) })
+	if n := alive(r.Value); r.Fresh && n == 0 {
 		shown.Tone, shown.Note = "bad", "nothing is being sent"
-	} else if dead := len(f.Value) - n; f.Fresh && dead > 0 {
+	} else if dead := len(r.Value) - n; r.Fresh && dead > 0 {
 		shown.Tone, shown.Note = "warn", english.Number(dead)+" not heard of"
 	}
 	return shown
 }
 
-func breakersFigure(f shell.Fact[[]reports.PartnerWindows]) shell.Figure {
+func breakersFigure(r shell.Reading[[]reports.PartnerWindows]) shell.Figure {
 	open := func(list []reports.PartnerWindows) (n int) {
 		for _, p := range list {
 			n += p.Breakers[webhook.BreakerOpen] + p.Breakers[webhook.BreakerHalfOpen]
 		}
 		return n
 	}
-	shown := shell.FigureOf("Endpoints held back by a breaker", f, func(list []reports.PartnerWindows) string { return english.Number(open(list)) })
-	if f.Fresh && open(f.Value) > 0 {
+	shown := shell.FigureOf("Endpoints held back by a breaker", r, func(list []reports.PartnerWindows) string { return english.Number(open(list)) })
+	if r.Fresh && open(r.Value) > 0 {
 		shown.Tone = "warn"
 	}
 	return shown
 }
 
 // durationFigure shows a time that should be short.
-func durationFigure(label string, f shell.Fact[time.Duration], warn time.Duration) shell.Figure {
-	shown := shell.FigureOf(label, f, english.Duration)
-	if f.Fresh && f.Value.Abs() > warn {
+func durationFigure(label string, r shell.Reading[time.Duration], warn time.Duration) shell.Figure {
+	shown := shell.FigureOf(label, r, english.Duration)
+	if r.Fresh && r.Value.Abs() > warn {
 		shown.Tone = "warn"
 	}
 	return shown
@@ -154,24 +154,24 @@ func (s pages) slotsFigure(now time.Time) shell.Figure {
 	return shell.Figure{Label: "Being sent by this process", Value: english.Number(busy) + " of " + english.Number(total), Note: "deliveries that it can send at the same time", At: now, Fresh: true}
 }
 
-// buildFact is one thing to know about the program that runs.
-type buildFact struct{ Name, Value string }
+// buildDetail is one thing to know about the program that runs.
+type buildDetail struct{ Name, Value string }
 
-func (s pages) build(now time.Time) []buildFact {
-	facts := []buildFact{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", english.Duration(now.Sub(s.Started).Round(time.Second))}}
+func (s pages) build(now time.Time) []buildDetail {
+	details := []buildDetail{{"Version", s.Version}, {"Go", runtime.Version()}, {"Running for", english.Duration(now.Sub(s.Started).Round(time.Second))}}
 	database := "PostgreSQL"
 	if s.Database.Embedded() {
 		database = "SQLite, embedded"
 	}
-	facts = append(facts, buildFact{"Ledger", database}, buildFact{"Public address", s.PublicURL})
+	details = append(details, buildDetail{"Ledger", database}, buildDetail{"Public address", s.PublicURL})
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return facts
+		return details
 	}
 	for _, setting := range info.Settings {
 		if name, wanted := map[string]string{"vcs.revision": "Revision", "vcs.time": "Revision of"}[setting.Key]; wanted {
-			facts = append(facts, buildFact{name, setting.Value})
+			details = append(details, buildDetail{name, setting.Value})
 		}
 	}
-	return facts
+	return details
 }

@@ -11,18 +11,18 @@ import (
 	"ledgerhook/web"
 )
 
-// evidence is what the verdict rests on. A fact that is not Fresh counts as
+// evidence is what the verdict rests on. A reading that is not Fresh counts as
 // not known: what was true a minute ago says nothing about now.
 type evidence struct {
 	Now       time.Time
-	Situation shell.Fact[reports.Situation]
-	Workers   shell.Fact[[]reports.WorkerLease]
-	Partners  shell.Fact[[]reports.FailingPartner]
-	Hosts     shell.Fact[[]reports.FailingHost]
-	Slow      shell.Fact[[]reports.SlowPartner]
-	Conflicts shell.Fact[[]orders.Conflict]
-	Stores    shell.Fact[[]web.Finding]
-	Rates     shell.Fact[[]orders.Rate]
+	Situation shell.Reading[reports.Situation]
+	Workers   shell.Reading[[]reports.WorkerLease]
+	Partners  shell.Reading[[]reports.FailingPartner]
+	Hosts     shell.Reading[[]reports.FailingHost]
+	Slow      shell.Reading[[]reports.SlowPartner]
+	Conflicts shell.Reading[[]orders.Conflict]
+	Stores    shell.Reading[[]web.Finding]
+	Rates     shell.Reading[[]orders.Rate]
 	RateAge   time.Duration // a rate that is older gives no price; zero: not known
 	Quotes    failedQuotes
 }
@@ -127,7 +127,7 @@ var rules = []rule{
 func (e evidence) situated() bool { return e.Situation.Fresh }
 
 // judge weighs the evidence. "All is well" needs every rule to have found
-// nothing and every fact to be known.
+// nothing and every reading to be known.
 func judge(e evidence) verdict {
 	v := verdict{Side: sideNobody}
 	var dark []string

@@ -19,8 +19,8 @@ import (
 // noon is when the verdicts of these tests are asked for.
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-func known[T any](v T) shell.Fact[T] {
-	return shell.Fact[T]{Value: v, At: noon, Known: true, Fresh: true}
+func known[T any](v T) shell.Reading[T] {
+	return shell.Reading[T]{Value: v, At: noon, Known: true, Fresh: true}
 }
 
 // allWell is evidence of a gateway without any trouble.
@@ -285,7 +285,7 @@ func TestAnyEvidenceGivesOneReasonedVerdict(t *testing.T) {
 }
 
 func TestTheFirstPageSaysHowManyIncidentsAreOpen(t *testing.T) {
-	for want, open := range map[string]shell.Fact[[]incidents.Incident]{
+	for want, open := range map[string]shell.Reading[[]incidents.Incident]{
 		"":                                    known([]incidents.Incident(nil)),
 		"1 open incident, 1 not acknowledged": known(make([]incidents.Incident, 1)),
 		"199 open incidents, 199 not acknowledged":         known(make([]incidents.Incident, 199)),

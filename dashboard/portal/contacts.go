@@ -12,7 +12,7 @@ import (
 // contactsView are the people who are told when an endpoint is in trouble, with the form
 // that adds somebody.
 type contactsView struct {
-	Contacts shell.Fact[[]incidents.Contact]
+	Contacts shell.Reading[[]incidents.Contact]
 	Email    string // as it was typed
 	Options  []shell.Option
 	Problem  string

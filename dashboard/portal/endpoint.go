@@ -136,7 +136,7 @@ func (e portalEndpoint) DeliveriesPath() string {
 
 // endpointsView is the list of the partner's endpoints.
 type endpointsView struct {
-	Endpoints shell.Fact[[]portalEndpoint]
+	Endpoints shell.Reading[[]portalEndpoint]
 	Max       int
 	Done      string
 }
@@ -154,11 +154,11 @@ func (s pages) endpointsPage(w http.ResponseWriter, r *http.Request, q *shell.Re
 // endpointView is one endpoint of the partner.
 type endpointView struct {
 	portalEndpoint
-	Known   shell.Fact[deliveries.EndpointPanel]
+	Known   shell.Reading[deliveries.EndpointPanel]
 	Steps   []deliveries.CheckStep // of the newest attempt
 	Types   []string               // that a test can be of
 	Form    string
-	History shell.Fact[[]deliveries.ActivityRow]
+	History shell.Reading[[]deliveries.ActivityRow]
 	Told    contactsView
 	Done    string
 }

@@ -15,17 +15,17 @@ import (
 // portalView is the partner's first page: the steps that are left, then how
 // its notifications do.
 type portalView struct {
-	Steps     []homeStep // nil: all are done, or it is not known
-	Done      int
-	StepsFact shell.Fact[homeState]
-	Healthy   shell.Notice
-	Repairs   []shell.Repair
-	Figures   []shell.Figure
-	Endpoints shell.Fact[[]portalEndpoint]
-	Failures  shell.Fact[[]deliveries.Row]
-	Hours     shell.Fact[[]reports.PeriodCount]
-	Trend     deliveries.Trend
-	Oldest    shell.Fact[time.Time]
+	Steps        []homeStep // nil: all are done, or it is not known
+	Done         int
+	StepsReading shell.Reading[homeState]
+	Healthy      shell.Notice
+	Repairs      []shell.Repair
+	Figures      []shell.Figure
+	Endpoints    shell.Reading[[]portalEndpoint]
+	Failures     shell.Reading[[]deliveries.Row]
+	Hours        shell.Reading[[]reports.PeriodCount]
+	Trend        deliveries.Trend
+	Oldest       shell.Reading[time.Time]
 }
 
 // homeStep is one step of the way to a first notification.
@@ -71,7 +71,7 @@ func (s pages) portalHome(w http.ResponseWriter, r *http.Request, q *shell.Reque
 			v.Oldest = shell.Cached(ctx, s.Memory, key+"oldest", func(ctx context.Context) (time.Time, error) { return s.Reports.OldestWaiting(ctx, scope) })
 		},
 		func() {
-			v.StepsFact = shell.Cached(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
+			v.StepsReading = shell.Cached(ctx, s.Memory, key+"steps", func(ctx context.Context) (homeState, error) { return s.homeState(ctx, q) })
 		},
 	)
 	v.Steps, v.Done = homeSteps(q, v)
@@ -85,10 +85,10 @@ func (v portalView) Live() bool { return len(v.Steps) == 0 || len(v.Endpoints.Va
 
 // partnerEndpoints are the partner's endpoints with what their receivers
 // answered of late.
-func (s pages) partnerEndpoints(ctx context.Context, q *shell.Request) shell.Fact[[]portalEndpoint] {
+func (s pages) partnerEndpoints(ctx context.Context, q *shell.Request) shell.Reading[[]portalEndpoint] {
 	code := q.User.PartnerCode
 	panels := shell.Cached(ctx, s.Memory, "endpoints/"+code, func(ctx context.Context) ([]deliveries.EndpointPanel, error) { return s.EndpointPanels(ctx, code) })
-	found := shell.Fact[[]portalEndpoint]{At: panels.At, Known: panels.Known, Fresh: panels.Fresh}
+	found := shell.Reading[[]portalEndpoint]{At: panels.At, Known: panels.Known, Fresh: panels.Fresh}
 	for _, p := range panels.Value {
 		found.Value = append(found.Value, portalEndpoint{p, q})
 	}
@@ -132,8 +132,8 @@ func (s pages) homeState(ctx context.Context, q *shell.Request) (h homeState, er
 
 // homeSteps are the five steps; none once all are done.
 func homeSteps(q *shell.Request, v portalView) (steps []homeStep, done int) {
-	h := v.StepsFact.Value
-	if !v.StepsFact.Known || h.complete() {
+	h := v.StepsReading.Value
+	if !v.StepsReading.Known || h.complete() {
 		return nil, 0
 	}
 	endpoint := "/portal/endpoints"
@@ -163,7 +163,7 @@ func homeSteps(q *shell.Request, v portalView) (steps []homeStep, done int) {
 }
 
 // homeHealth says in one sentence how the endpoints are.
-func homeHealth(q *shell.Request, endpoints shell.Fact[[]portalEndpoint]) shell.Notice {
+func homeHealth(q *shell.Request, endpoints shell.Reading[[]portalEndpoint]) shell.Notice {
 	failing, held := 0, 0
 	for _, e := range endpoints.Value {
 		switch h := e.Window.Health; {

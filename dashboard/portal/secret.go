@@ -27,8 +27,8 @@ func (s pages) secretRoutes() []shell.Route {
 // secretsView is the partner's webhook secrets, newest first, without their
 // values.
 type secretsView struct {
-	Secrets shell.Fact[[]secretRow]
-	Acts    shell.Fact[[]secretAct]
+	Secrets shell.Reading[[]secretRow]
+	Acts    shell.Reading[[]secretAct]
 	Steps   []secretStep
 	Fresh   secretMade
 	Form    string // of the form that makes one
@@ -111,7 +111,7 @@ func (s pages) showSecrets(w http.ResponseWriter, r *http.Request, q *shell.Requ
 	ctx, cancel := context.WithTimeout(r.Context(), shell.PanelLimit)
 	defer cancel()
 	code := q.User.PartnerCode
-	var secrets shell.Fact[[]partners.Secret]
+	var secrets shell.Reading[[]partners.Secret]
 	shell.Together(
 		func() {
 			secrets = shell.Cached(ctx, s.Memory, "secrets/"+code, func(ctx context.Context) ([]partners.Secret, error) { return s.Accounts.Secrets(ctx, code) })
@@ -123,7 +123,7 @@ func (s pages) showSecrets(w http.ResponseWriter, r *http.Request, q *shell.Requ
 			})
 		},
 	)
-	v.Secrets = shell.Fact[[]secretRow]{At: secrets.At, Known: secrets.Known, Fresh: secrets.Fresh}
+	v.Secrets = shell.Reading[[]secretRow]{At: secrets.At, Known: secrets.Known, Fresh: secrets.Fresh}
 	for _, secret := range slices.Backward(secrets.Value) {
 		v.Secrets.Value = append(v.Secrets.Value, secretRowOf(q, secret))
 	}

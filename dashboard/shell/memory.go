@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Fact is a value with the time it is of. A value that could not be read just
+// Reading is a value with the time it is of. A value that could not be read just
 // now is the last one that could; before the first one it is not Known, and
 // must be shown as a dash, never as its zero.
-type Fact[T any] struct {
+type Reading[T any] struct {
 	Value T
 	At    time.Time
 	Known bool
@@ -56,7 +56,7 @@ func newMemory() *Memory { return &Memory{values: map[cacheKey]cachedValue{}} }
 // Cached reads a value, and falls back on the last one of the same name when
 // that fails or does not answer before ctx ends. Without a name the value is not
 // remembered, as one that nobody asks for a second time.
-func Cached[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
+func Cached[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Reading[T] {
 	began, acts := time.Now(), m.actsSoFar()
 	value, err := WithDeadline(ctx, read)
 	if err != nil {
@@ -66,16 +66,16 @@ func Cached[T any](ctx context.Context, m *Memory, name string, read func(contex
 	if name != "" {
 		m.put(keyOf[T](name), cachedValue{value, now, began, acts})
 	}
-	return Fact[T]{Value: value, At: now, Known: true, Fresh: true}
+	return Reading[T]{Value: value, At: now, Known: true, Fresh: true}
 }
 
 // lastKnown falls back on the last value of a name, since it cannot be read.
-func lastKnown[T any](m *Memory, name string, err error) Fact[T] {
-	f := Fact[T]{Err: err}
+func lastKnown[T any](m *Memory, name string, err error) Reading[T] {
+	r := Reading[T]{Err: err}
 	if last, ok := m.get(keyOf[T](name)); ok {
-		f.Value, f.At, f.Known = last.value.(T), last.at, true
+		r.Value, r.At, r.Known = last.value.(T), last.at, true
 	}
-	return f
+	return r
 }
 
 // sharedFor is how long a value is handed out after it began to be read. Windows
@@ -85,10 +85,10 @@ const sharedFor = 500 * time.Millisecond
 // Shared is Cached of what is the same for everybody who may ask for the name:
 // however many windows are open, it is read once, and not again within sharedFor.
 // Whoever has done something here is never shown how it was before.
-func Shared[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Fact[T] {
+func Shared[T any](ctx context.Context, m *Memory, name string, read func(context.Context) (T, error)) Reading[T] {
 	key, acts := keyOf[T](name), m.actsSoFar()
 	if last, ok := m.get(key); ok && last.acts == acts && time.Since(last.began) < sharedFor {
-		return Fact[T]{Value: last.value.(T), At: last.at, Known: true, Fresh: true}
+		return Reading[T]{Value: last.value.(T), At: last.at, Known: true, Fresh: true}
 	}
 	all := m.reading.DoChan(fmt.Sprint(key, acts), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), PanelLimit) // one window may be closed
@@ -97,7 +97,7 @@ func Shared[T any](ctx context.Context, m *Memory, name string, read func(contex
 	})
 	select {
 	case shared := <-all:
-		return shared.Val.(Fact[T])
+		return shared.Val.(Reading[T])
 	case <-ctx.Done():
 		return lastKnown[T](m, name, errLate(ctx))
 	}
@@ -130,7 +130,7 @@ type Listed[T any] struct {
 }
 
 // CachedList is Cached of a page of a list.
-func CachedList[T any](ctx context.Context, m *Memory, name string, read func(context.Context) ([]T, string, error)) Fact[Listed[T]] {
+func CachedList[T any](ctx context.Context, m *Memory, name string, read func(context.Context) ([]T, string, error)) Reading[Listed[T]] {
 	return Cached(ctx, m, name, func(ctx context.Context) (l Listed[T], err error) {
 		l.Found, l.Next, err = read(ctx)
 		return l, err

@@ -15,7 +15,7 @@ import (
 func TestWhatCannotBeReadIsWhatWasLastKnownAndNeverZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, broken := newMemory(), errors.New("gone")
-		read := func(n int, err error) Fact[int] {
+		read := func(n int, err error) Reading[int] {
 			return Cached(t.Context(), m, "n", func(context.Context) (int, error) { return n, err })
 		}
 		if f := read(0, broken); f.Known || f.Fresh || !errors.Is(f.Err, broken) {

@@ -95,14 +95,14 @@ type Figure struct {
 	Last  string // the last known value while Value is not known
 }
 
-// FigureOf shows a fact; spell puts its value into words.
-func FigureOf[T any](label string, f Fact[T], spell func(T) string) Figure {
-	shown := Figure{Label: label, At: f.At, Fresh: f.Fresh}
+// FigureOf shows a reading; spell puts its value into words.
+func FigureOf[T any](label string, r Reading[T], spell func(T) string) Figure {
+	shown := Figure{Label: label, At: r.At, Fresh: r.Fresh}
 	switch {
-	case f.Fresh:
-		shown.Value = spell(f.Value)
-	case f.Known:
-		shown.Last = spell(f.Value)
+	case r.Fresh:
+		shown.Value = spell(r.Value)
+	case r.Known:
+		shown.Last = spell(r.Value)
 	}
 	return shown
 }
@@ -157,7 +157,7 @@ func PagerOf(u *url.URL, next string) Pager {
 	return p
 }
 
-// Tinted is f in a tone when the fact is known and so.
+// Tinted is f in a tone when the reading is known and so.
 func (f Figure) Tinted(tone string, so bool) Figure {
 	if so && f.Fresh {
 		f.Tone = tone
