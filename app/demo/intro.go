@@ -38,12 +38,12 @@ func (d *demo) operator(s settings) login {
 // introduce says what runs where, and what to try.
 func (d *demo) introduce(s settings) {
 	c := d.screen
-	fact := func(name, value, note string) string {
+	line := func(name, value, note string) string {
 		return fmt.Sprintf("  %-13s %s  %s", name, c.in(cyan, value), c.in(grey, note))
 	}
-	data := fact("data", s.dir, "removed at the end")
+	data := line("data", s.dir, "removed at the end")
 	if !s.temporary {
-		data = fact("data", s.dir, "kept")
+		data = line("data", s.dir, "kept")
 	}
 	note := func(text string) string { return "  " + c.in(grey, "# "+text) }
 	acme, globex := d.partners[0], d.partners[1]
@@ -52,12 +52,12 @@ func (d *demo) introduce(s settings) {
 	}
 	c.print(
 		c.in(bold, "Ledgerhook "+d.opts.Version)+"  two partners, live traffic; Ctrl-C ends it with a summary", "",
-		fact("dashboard", d.app.InternalURL()+"/ops", "for operators; sign in as"), signIn(d.operator(s)),
-		fact("portal", d.app.PublicURL()+"/portal", "for partners; sign in as"), signIn(acme.login), signIn(globex.login), "",
-		fact("internal API", d.app.InternalURL(), "accepts events, serves the commands below"),
-		fact("partner API", d.app.PublicURL(), "the signed operations of partners"),
-		fact("partner", acme.code, "is healthy"),
-		fact("partner", globex.code, fmt.Sprintf("answers every %dth event with 503 at first", everyNth)),
+		line("dashboard", d.app.InternalURL()+"/ops", "for operators; sign in as"), signIn(d.operator(s)),
+		line("portal", d.app.PublicURL()+"/portal", "for partners; sign in as"), signIn(acme.login), signIn(globex.login), "",
+		line("internal API", d.app.InternalURL(), "accepts events, serves the commands below"),
+		line("partner API", d.app.PublicURL(), "the signed operations of partners"),
+		line("partner", acme.code, "is healthy"),
+		line("partner", globex.code, fmt.Sprintf("answers every %dth event with 503 at first", everyNth)),
 		data, "",
 		"Try in another terminal:", "",
 		"  export LEDGERHOOK_URL="+d.app.InternalURL(),

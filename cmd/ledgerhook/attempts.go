@@ -76,9 +76,9 @@ func (c *cli) showAnswer(a attemptItem, ended bool) error {
 	}
 	fmt.Fprintln(c.out)
 	t := c.table()
-	t.fact("error", a.ErrorDetail)
+	t.field("error", a.ErrorDetail)
 	for _, name := range slices.Sorted(maps.Keys(a.ResponseHeaders)) {
-		t.fact(name, strings.Join(a.ResponseHeaders[name], ", "))
+		t.field(name, strings.Join(a.ResponseHeaders[name], ", "))
 	}
 	if err := t.flush(); err != nil {
 		return err

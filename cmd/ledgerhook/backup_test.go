@@ -119,7 +119,7 @@ func (l *callers) soFar() []string {
 	return l.accepted[:len(l.accepted):len(l.accepted)]
 }
 
-func (r result) fact(t *testing.T, name string) string {
+func (r result) field(t *testing.T, name string) string {
 	t.Helper()
 	for line := range strings.Lines(r.out) {
 		if value, ok := strings.CutPrefix(line, name+"  "); ok {
@@ -144,7 +144,7 @@ func TestABackupUnderLoadHasAllThatWasAccepted(t *testing.T) {
 	made := runProgram(t, client, "", "partner", "create", "acme", "--public-key", public)
 	live, held := newInbox(t), newInbox(t)
 	runProgram(t, client, "", "endpoint", "add", "acme", "--url", live.URL).has(t, exitOK, "")
-	paused := runProgram(t, client, "", "endpoint", "add", "acme", "--url", held.URL).fact(t, "endpoint")
+	paused := runProgram(t, client, "", "endpoint", "add", "acme", "--url", held.URL).field(t, "endpoint")
 	runProgram(t, client, "", "endpoint", "pause", paused).has(t, exitOK, "")
 
 	l := startCallers(ctx, t, internal, strings.TrimSpace(read(t, filepath.Join(data, "internal-token"))))
@@ -165,7 +165,7 @@ func TestABackupUnderLoadHasAllThatWasAccepted(t *testing.T) {
 	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup: %v, %v", info.Mode(), err)
 	}
-	for _, secret := range []string{made.fact(t, "secret key"), made.fact(t, "webhook secret"), "PRIVATE KEY"} {
+	for _, secret := range []string{made.field(t, "secret key"), made.field(t, "webhook secret"), "PRIVATE KEY"} {
 		if bytes.Contains([]byte(read(t, copied)), []byte(secret)) {
 			t.Errorf("the backup has a secret in plain, of %d characters", len(secret))
 		}

@@ -278,28 +278,28 @@ func isNotFound(err error) bool {
 // keeps it waiting.
 func (c *cli) showDelivery(d deliveryItem, e endpointItem) error {
 	t := c.table()
-	t.fact("delivery", d.ID)
-	t.fact("event", d.EventID)
-	t.fact("partner", d.Partner)
-	t.fact("type", d.Type)
-	t.fact("about", d.Reference)
-	t.fact("endpoint", d.EndpointID)
+	t.field("delivery", d.ID)
+	t.field("event", d.EventID)
+	t.field("partner", d.Partner)
+	t.field("type", d.Type)
+	t.field("about", d.Reference)
+	t.field("endpoint", d.EndpointID)
 	if d.Sequence > 0 {
-		t.fact("sequence", strconv.FormatInt(d.Sequence, 10))
+		t.field("sequence", strconv.FormatInt(d.Sequence, 10))
 	}
-	t.fact("state", stateColour(d.State))
-	t.fact("delivered by", d.DeliveredBy)
-	t.fact("reason", d.Reason)
-	t.fact("waits for", d.waitingText(""))
-	t.fact("disabled", e.StateReason)
-	t.fact("breaker", e.breakerText())
+	t.field("state", stateColour(d.State))
+	t.field("delivered by", d.DeliveredBy)
+	t.field("reason", d.Reason)
+	t.field("waits for", d.waitingText(""))
+	t.field("disabled", e.StateReason)
+	t.field("breaker", e.breakerText())
 	for _, advice := range e.Advice {
-		t.fact("advice", "the endpoint: "+advice)
+		t.field("advice", "the endpoint: "+advice)
 	}
-	t.fact("created", clock(d.CreatedAt))
-	t.fact("finished", clock(d.FinishedAt))
+	t.field("created", clock(d.CreatedAt))
+	t.field("finished", clock(d.FinishedAt))
 	if d.Erased != nil {
-		t.fact("erased", clock(d.Erased.At)+" by "+d.Erased.By)
+		t.field("erased", clock(d.Erased.At)+" by "+d.Erased.By)
 	}
 	if err := t.flush(); err != nil {
 		return err

@@ -126,22 +126,22 @@ func (c *cli) endpointAdd() *cobra.Command {
 			}
 			c.say("endpoint added; try it: ledgerhook endpoint test %s", e.ID)
 			return c.answer(raw, func(t *table) {
-				t.fact("endpoint", e.ID)
-				t.fact("url", e.URL)
-				t.fact("types", typesText(e.Types))
+				t.field("endpoint", e.ID)
+				t.field("url", e.URL)
+				t.field("types", typesText(e.Types))
 				if e.RateLimit > 0 {
-					t.fact("rate limit", fmt.Sprintf("%d a second", e.RateLimit))
+					t.field("rate limit", fmt.Sprintf("%d a second", e.RateLimit))
 				}
 				if e.Ordered {
-					t.fact("order", "by subject")
+					t.field("order", "by subject")
 				}
 				if e.AckMode == "body" {
-					t.fact("success", "by the answer's body")
+					t.field("success", "by the answer's body")
 				}
 				if e.Timeout > 0 {
-					t.fact("time limit", fmt.Sprintf("%d s", e.Timeout))
+					t.field("time limit", fmt.Sprintf("%d s", e.Timeout))
 				}
-				t.fact("headers", strings.Join(e.Headers, ", "))
+				t.field("headers", strings.Join(e.Headers, ", "))
 			})
 		},
 	}

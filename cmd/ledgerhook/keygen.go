@@ -41,9 +41,9 @@ Files that exist are never overwritten.`,
 				return err
 			}
 			t := c.table()
-			t.fact("private key", out)
-			t.fact("public key", publicFile)
-			t.fact("key id", key.ID())
+			t.field("private key", out)
+			t.field("public key", publicFile)
+			t.field("key id", key.ID())
 			return t.flush()
 		},
 	}

@@ -46,9 +46,9 @@ it is kept any more.`,
 				return c.raw(raw)
 			}
 			t := c.table()
-			t.fact("key id", made.ID)
-			t.fact("state", stateColour(made.State))
-			t.fact("signs from", clock(made.ActivatesAt))
+			t.field("key id", made.ID)
+			t.field("state", stateColour(made.State))
+			t.field("signs from", clock(made.ActivatesAt))
 			if err := t.flush(); err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func TestARetryKeepsItsKeyWhenAnotherFollows(t *testing.T) {
 	first := next(http.StatusServiceUnavailable)
 	made := runProgram(t, client, "", "keys", "rotate", "--activate-after", "0s")
 	made.has(t, exitOK, "the new key is published")
-	key := made.fact(t, "key id")
+	key := made.field(t, "key id")
 	if !strings.Contains(made.out, "BEGIN PUBLIC KEY") || strings.Contains(made.out, "PRIVATE") {
 		t.Error("it does not show the public key alone")
 	}

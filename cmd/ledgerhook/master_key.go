@@ -62,9 +62,9 @@ Keep it with the backups that were made until then: they need it.`,
 				return c.raw(raw)
 			}
 			t := c.table()
-			t.fact("key", last.Key+" from "+last.KeyFrom)
-			t.fact("previous key", last.Previous+" from "+last.PreviousFrom)
-			t.fact("encrypted again", strconv.Itoa(last.Resealed))
+			t.field("key", last.Key+" from "+last.KeyFrom)
+			t.field("previous key", last.Previous+" from "+last.PreviousFrom)
+			t.field("encrypted again", strconv.Itoa(last.Resealed))
 			return t.flush()
 		},
 	}

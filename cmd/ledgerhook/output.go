@@ -88,8 +88,8 @@ func (t *table) row(cells ...any) {
 	fmt.Fprintln(t.tw)
 }
 
-// fact adds a line that names and tells one thing, unless there is nothing to tell.
-func (t *table) fact(name string, value any) {
+// field adds a line that names and tells one thing, unless there is nothing to tell.
+func (t *table) field(name string, value any) {
 	if text, ok := value.(string); ok && text == "" {
 		return
 	}

@@ -61,9 +61,9 @@ func (c *cli) partnerCreate() *cobra.Command {
 				return c.raw(raw)
 			}
 			t := c.table()
-			t.fact("partner code", made.Code)
-			t.fact("secret key", made.SecretKey)
-			t.fact("webhook secret", made.WebhookSecret)
+			t.field("partner code", made.Code)
+			t.field("secret key", made.SecretKey)
+			t.field("webhook secret", made.WebhookSecret)
 			if err := t.flush(); err != nil {
 				return err
 			}
@@ -95,11 +95,11 @@ func (c *cli) partnerShow() *cobra.Command {
 				return err
 			}
 			return c.answer(raw, func(t *table) {
-				t.fact("partner code", p.Code)
-				t.fact("name", p.Name)
-				t.fact("state", stateColour(p.State))
-				t.fact("created", clock(p.CreatedAt))
-				t.fact("settings", string(p.Settings))
+				t.field("partner code", p.Code)
+				t.field("name", p.Name)
+				t.field("state", stateColour(p.State))
+				t.field("created", clock(p.CreatedAt))
+				t.field("settings", string(p.Settings))
 			})
 		},
 	}

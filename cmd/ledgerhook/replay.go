@@ -274,9 +274,9 @@ func (c *cli) replayStart() *cobra.Command {
 				return c.raw(raw)
 			}
 			t := c.table()
-			t.fact("replay", r.ID)
-			t.fact("deliveries", strconv.Itoa(r.Total))
-			t.fact("a second", strconv.Itoa(r.Rate))
+			t.field("replay", r.ID)
+			t.field("deliveries", strconv.Itoa(r.Total))
+			t.field("a second", strconv.Itoa(r.Rate))
 			if err := t.flush(); err != nil {
 				return err
 			}

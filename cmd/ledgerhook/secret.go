@@ -35,9 +35,9 @@ func (c *cli) secretCreate() *cobra.Command {
 			}
 			c.say("keep the secret now, it is not shown again; when the partner has it: ledgerhook secret activate %s %s", args[0], s.ID)
 			return c.answer(raw, func(t *table) {
-				t.fact("secret id", s.ID)
-				t.fact("webhook secret", s.Key)
-				t.fact("state", stateColour(s.State))
+				t.field("secret id", s.ID)
+				t.field("webhook secret", s.Key)
+				t.field("state", stateColour(s.State))
 			})
 		},
 	}

@@ -57,9 +57,9 @@ func (c *cli) send() *cobra.Command {
 				c.say("accepted: it is stored and will be delivered")
 			}
 			return c.answer(raw, func(t *table) {
-				t.fact("event", got.EventID)
+				t.field("event", got.EventID)
 				for _, id := range got.DeliveryIDs {
-					t.fact("delivery", id)
+					t.field("delivery", id)
 				}
 			})
 		},

@@ -107,8 +107,8 @@ that the body holds already is replaced.`,
 				return err
 			}
 			t := c.table()
-			t.fact("string", text)
-			t.fact("signature", signature)
+			t.field("string", text)
+			t.field("signature", signature)
 			if err := t.flush(); err != nil {
 				return err
 			}

@@ -51,10 +51,10 @@ names the token as token:NAME, and a name is given once.`,
 			}
 			c.say("keep the token now, it is not shown again")
 			return c.answer(raw, func(t *table) {
-				t.fact("token id", made.ID)
-				t.fact("token", made.Token)
-				t.fact("scopes", strings.Join(made.Scopes, ","))
-				t.fact("expires", clock(made.ExpiresAt))
+				t.field("token id", made.ID)
+				t.field("token", made.Token)
+				t.field("scopes", strings.Join(made.Scopes, ","))
+				t.field("expires", clock(made.ExpiresAt))
 			})
 		},
 	}

@@ -15,19 +15,19 @@ func (c *cli) version() *cobra.Command {
 		Use: "version", Short: "Print the version and the build's origin", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			t := c.table()
-			t.fact("ledgerhook", version)
+			t.field("ledgerhook", version)
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
 					switch s.Key {
 					case "vcs.revision":
-						t.fact("commit", s.Value)
+						t.field("commit", s.Value)
 					case "vcs.time":
-						t.fact("of", s.Value)
+						t.field("of", s.Value)
 					}
 				}
 			}
-			t.fact("go", runtime.Version())
-			t.fact("platform", runtime.GOOS+"/"+runtime.GOARCH)
+			t.field("go", runtime.Version())
+			t.field("platform", runtime.GOOS+"/"+runtime.GOARCH)
 			return t.flush()
 		},
 	}

@@ -119,11 +119,11 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 		got.has(t, code, "")
 		return got
 	}
-	fact := func(out, name string) string { t.Helper(); return result{out: out}.fact(t, name) }
+	field := func(out, name string) string { t.Helper(); return result{out: out}.field(t, name) }
 
 	made := do("", exitOK, "partner", "create", "acme", "--public-key", public, "--name", "Acme").out
 	gateway := writeFile(t, t.TempDir(), "gateway.pem", made[strings.Index(made, "-----BEGIN"):])
-	listen := command(ctx, t, nil, "listen", "--addr", "127.0.0.1:0", "--public-key", gateway, "--secret", fact(made, "webhook secret"))
+	listen := command(ctx, t, nil, "listen", "--addr", "127.0.0.1:0", "--public-key", gateway, "--secret", field(made, "webhook secret"))
 	messages, _ := listen.StderrPipe()
 	out, _ := listen.StdoutPipe()
 	if err := listen.Start(); err != nil {
@@ -132,25 +132,25 @@ func TestFromAnEmptyDirectoryToADeliveredEvent(t *testing.T) {
 	ready, _ := waitLine(t, messages, "listening on ")
 	url := strings.Split(strings.TrimPrefix(ready, "listening on "), ",")[0]
 
-	ep := fact(do("", exitOK, "endpoint", "add", "acme", "--url", url+"/hook").out, "endpoint")
+	ep := field(do("", exitOK, "endpoint", "add", "acme", "--url", url+"/hook").out, "endpoint")
 	if got := do("", exitOK, "endpoint", "test", ep); !strings.Contains(got.out, "✓ the endpoint answered 200") {
 		t.Errorf("the test says %q", got.out)
 	}
 	data := `{"id":"top_1","cardId":"card_1","amount":250000,"fee":"1250.50","status":"Completed","createdAt":1767225600}`
-	dlv := fact(do(data, exitOK, "send", "acme", "--type", "TopupCard", "--data", "-").out, "delivery")
+	dlv := field(do(data, exitOK, "send", "acme", "--type", "TopupCard", "--data", "-").out, "delivery")
 	if line, _ := waitLine(t, out, "TopupCard"); !strings.Contains(line, "✓ rsa  ✓ standard") {
 		t.Errorf("the receiver says %q", line)
 	}
 	do(data, exitOK, "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitOK, "already known")
 	do(strings.Replace(data, "250000", "1", 1), exitChanged, "send", "acme", "--type", "TopupCard", "--data", "-")
 	do(`{"id":"top_2"}`, exitFailed, "send", "acme", "--type", "TopupCard", "--data", "-").has(t, exitFailed, "amount")
-	if got := do("", exitOK, "deliveries", "show", dlv); fact(got.out, "state") == "exhausted" {
+	if got := do("", exitOK, "deliveries", "show", dlv); field(got.out, "state") == "exhausted" {
 		t.Errorf("the delivery reads\n%s", got.out)
 	}
 	do("", exitNotFound, "deliveries", "show", "dlv_01JD0000000000000000000000")
 	do("", exitOK, "partner", "disable", "acme")
 	do("", exitOK, "partner", "enable", "acme")
-	secret := fact(do("", exitOK, "secret", "create", "acme").out, "secret id")
+	secret := field(do("", exitOK, "secret", "create", "acme").out, "secret id")
 	do("", exitOK, "secret", "activate", "acme", secret)
 	if got := do("", exitOK, "secret", "list", "acme"); !strings.Contains(got.out, "retiring") {
 		t.Errorf("no secret retires:\n%s", got.out)
