@@ -108,19 +108,19 @@ func TestWhatIsCutOffByAStopIsUnknownAndSentAgainAtOnce(t *testing.T) {
 	}
 }
 
-// until waits until fact holds.
-func until(t *testing.T, what string, fact func() bool) {
+// until waits until condition holds.
+func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	untilWithin(t, 20*time.Second, what, fact)
+	untilWithin(t, 20*time.Second, what, condition)
 }
 
 // untilWithin is until with a limit of its own.
-func untilWithin(t *testing.T, limit time.Duration, what string, fact func() bool) {
+func untilWithin(t *testing.T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	end := time.After(limit)
-	for !fact() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-end:

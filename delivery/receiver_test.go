@@ -99,13 +99,13 @@ func (r *receiver) duplicates() (n int) {
 	return n
 }
 
-// eventually waits until the fact holds, looking again and again.
-func eventually(t *testing.T, what string, fact func() bool) {
+// eventually waits until condition holds, looking again and again.
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	timeout := time.After(deadline)
-	for !fact() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-timeout:

@@ -128,12 +128,12 @@ func open(t *testing.T) *days {
 		Metrics: g.maintenance, Log: g.log}}
 }
 
-// passUntil lets time pass until the fact holds. Maintenance runs whenever a
+// passUntil lets time pass until condition holds. Maintenance runs whenever a
 // window is to be looked at; in between its 432,000 ticks a day would find
 // nothing, which a look shortly before their end shows.
-func (d *days) passUntil(t *testing.T, fact func() bool) {
+func (d *days) passUntil(t *testing.T, condition func() bool) {
 	t.Helper()
-	for synctest.Wait(); !fact(); synctest.Wait() {
+	for synctest.Wait(); !condition(); synctest.Wait() {
 		var micros sql.NullInt64
 		if err := d.Raw.QueryRowContext(t.Context(), "SELECT MIN(wake_at) FROM windows").Scan(&micros); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Event is one fact that a partner is told of. It never changes once appended.
+// Event is something that happened and that a partner is told of. It never
+// changes once appended.
 type Event struct {
 	ID          string // evt_…, also the webhook-id of every attempt
 	PartnerCode string

@@ -31,7 +31,7 @@ func TestEvidenceIsHandedOverInTwoClicks(t *testing.T) {
 	e.portal.visit(link)
 	e.portal.sees("Our signature", "answered 503")
 
-	// Printed, it is the facts alone, and none of them is cut off.
+	// Printed, it is the evidence alone, and none of them is cut off.
 	call(e.ops, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	seen := func(selector string) bool {
 		return value[bool](e.ops, `[...document.querySelectorAll("`+selector+`")].some(e => e.getClientRects().length > 0)`)
@@ -42,6 +42,6 @@ func TestEvidenceIsHandedOverInTwoClicks(t *testing.T) {
 		}
 	}
 	if !seen("[aria-labelledby=signature-title]") || !seen(".proved") {
-		t.Error("the facts are not printed")
+		t.Error("the evidence is not printed")
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"ledgerhook/bench/stage"
 )
 
-// Whatever somebody has opened, selected or typed stays, and the facts beside it
-// are brought up to date all the same.
-func TestNothingThatIsOpenStopsTheFacts(t *testing.T) {
+// Whatever somebody has opened, selected or typed stays, and the figures beside
+// it are brought up to date all the same.
+func TestNothingThatIsOpenStopsTheFigures(t *testing.T) {
 	t.Parallel()
 	g := start(t)
 	b := open(t, addressOf(g, "/ops"))

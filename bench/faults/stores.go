@@ -39,15 +39,15 @@ func (s *scene) onRedis(client *redis.Client, list string) (n int64) {
 	return n
 }
 
-// underLoad waits for a fact that needs tasks on their way. It posts one event
+// underLoad waits for a condition that needs tasks on their way. It posts one event
 // after another until then: on a slow machine the load may be over.
-func (s *scene) underLoad(what string, fact func() bool) {
+func (s *scene) underLoad(what string, condition func() bool) {
 	s.Helper()
 	next := s.events // none of the load's
 	stage.Eventually(s, limit, what, func() bool {
 		s.postFrom(s.partners[0], next, 1)
 		next++
-		return fact()
+		return condition()
 	})
 }
 

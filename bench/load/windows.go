@@ -97,7 +97,7 @@ func (v *window) watch(ctx context.Context) error {
 }
 
 func (v *window) refresh(ctx context.Context, changed <-chan struct{}) error {
-	var shown time.Time // when the facts were read, at the earliest
+	var shown time.Time // when the figures were read, at the earliest
 	for {
 		began := time.Now()
 		if err := v.get(ctx, "/ops", func(page io.Reader) error {

@@ -37,26 +37,26 @@ func Build() (remove func(), err error) {
 	return remove, err
 }
 
-// Eventually waits until fact holds, which must happen within limit and before
+// Eventually waits until condition holds, which must happen within limit and before
 // the test is over.
-func Eventually(t T, limit time.Duration, what string, fact func() bool) {
+func Eventually(t T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
-	await(t, 10*time.Millisecond, limit, what, fact)
+	await(t, 10*time.Millisecond, limit, what, condition)
 }
 
-// Asking is Eventually for a fact that a gateway is asked for: often enough to
+// Asking is Eventually for a condition that a gateway is asked about: often enough to
 // learn of it soon, and not so often that it has nothing else to do.
-func Asking(t T, limit time.Duration, what string, fact func() bool) {
+func Asking(t T, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
-	await(t, 100*time.Millisecond, limit, what, fact)
+	await(t, 100*time.Millisecond, limit, what, condition)
 }
 
-func await(t T, every, limit time.Duration, what string, fact func() bool) {
+func await(t T, every, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	end := time.After(limit)
-	for !fact() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-end:

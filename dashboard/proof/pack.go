@@ -1,5 +1,5 @@
 // Package proof makes the pack that proves to a partner what was sent to it:
-// one type of facts, signed in one place with the key that signs its
+// one type of evidence, signed in one place with the key that signs its
 // notifications.
 package proof
 

@@ -144,13 +144,13 @@ func (f *fetched) wait(t *testing.T, n int) []delivery.Ticket {
 	}
 }
 
-// eventually waits until the fact holds, looking again and again.
-func eventually(t *testing.T, what string, fact func() bool) {
+// eventually waits until condition holds, looking again and again.
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	timeout := time.After(deadline)
-	for !fact() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-timeout:

@@ -108,7 +108,7 @@ func TestNamesThatDoNotResolve(t *testing.T) {
 			t.Errorf("%s: %s %q (%s), want dns (%s)", tt.url, r.Outcome, r.ErrorClass, r.ErrorDetail, tt.detail)
 		}
 		if r.PeerIP != "" || r.Phases.DNS <= 0 || r.Phases.Connect != 0 || r.Phases.Total > 5*time.Second {
-			t.Errorf("%s: facts %+v", tt.url, r)
+			t.Errorf("%s: %+v", tt.url, r)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestBlockedAddressesAreNotDialled(t *testing.T) {
 	}
 }
 
-func TestARefusedConnectionIsAFact(t *testing.T) {
+func TestARefusedConnectionIsAResult(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -217,7 +217,7 @@ func TestEveryAnswerIsOneAttemptWithOneOutcome(t *testing.T) {
 				t.Errorf("the receiver saw %d requests, want 1", n)
 			}
 			if r.PeerIP != "127.0.0.1" || r.StartedAt.IsZero() || r.Phases.Total <= 0 || r.Phases.Connect <= 0 {
-				t.Errorf("facts are missing: %+v", r)
+				t.Errorf("parts of the result are missing: %+v", r)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // Package sender makes one attempt at a notification: it posts a body to a URL
 // and tells what came of it.
 //
-// Whatever the receiver does is a fact to record and never an error. The
+// Whatever the receiver does is a result to record and never an error. The
 // package follows no redirect, repeats nothing of which a byte was written and
 // bounds time and memory against any answer (delivery rules "Success",
 // "Timeouts", "Response", "Reused connections").

@@ -61,7 +61,7 @@ func TestNothingIsSentToAReceiverThatCannotProveItself(t *testing.T) {
 	}
 }
 
-func TestTheFactsOfTLSAreRecordedAlsoWhenAConnectionIsReused(t *testing.T) {
+func TestTheDetailsOfTLSAreRecordedAlsoWhenAConnectionIsReused(t *testing.T) {
 	a := newAuthority(t)
 	expiry := inAnHour()
 	conf := a.serverConfig(t, expiry)
@@ -113,7 +113,7 @@ func TestABrokenHandshakeSaysSo(t *testing.T) {
 				t.Errorf("got %s %q (%s), want %q (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.class, tt.detail)
 			}
 			if r.StatusCode != 0 || r.PeerIP != "127.0.0.1" || r.Phases.TLS <= 0 || r.Connected {
-				t.Errorf("facts are missing or wrong: %+v", r)
+				t.Errorf("parts of the result are missing or wrong: %+v", r)
 			}
 		})
 	}
