@@ -154,7 +154,11 @@ func TestEveryRowHasItsFigures(t *testing.T) {
 				t.Errorf("%d figures, want %d", len(row.Figures), want[r.name])
 			}
 			for _, f := range row.Figures {
-				if !(f.Value >= 0 && f.Value < 1e9) {
+				least := 0.
+				if strings.HasSuffix(f.Name, ", for pages") {
+					least = -1e9 // what was used beside them less what was used without, in another half second
+				}
+				if !(f.Value >= least && f.Value < 1e9) {
 					t.Errorf("%s is %v", f.Name, f.Value)
 				}
 			}
