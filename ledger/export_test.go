@@ -50,7 +50,7 @@ func (l *Ledger) TogetherIn(n int, start func(), gathered ...func()) {
 // Waiting is how many operations the writers have not begun with.
 func (l *Ledger) Waiting() (n int) {
 	for _, w := range l.writers() {
-		n += len(w.queue)
+		n += len(w.queue) + len(w.records)
 	}
 	return n
 }
@@ -99,7 +99,7 @@ func (l *Ledger) Stripe() int { return l.stripe }
 
 // UseStripes has the writers count in the rows from stripe on.
 func (l *Ledger) UseStripes(stripe int) {
-	for i, w := range []*writer{l.writer, l.claims, l.records} {
+	for i, w := range []*writer{l.writer, l.claims} {
 		w.stripe = stripe + i
 	}
 }

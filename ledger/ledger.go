@@ -33,12 +33,10 @@ import (
 type Ledger struct {
 	db     *database.DB
 	writer *writer
-	// On PostgreSQL claims and records have writers of their own, so that
-	// accepting never waits behind them; on SQLite, which has one writer, they
-	// are the same.
-	claims, records *writer
-	stripe          int // of the rollups; their column is called slot
-	metrics         *Metrics
+	// On PostgreSQL claims, which lock no window, have a writer of their own.
+	claims  *writer
+	stripe  int // of the rollups; their column is called slot
+	metrics *Metrics
 
 	retry          webhook.RetryPolicy
 	slots          delivery.Slots
@@ -85,19 +83,16 @@ func New(db *database.DB, o Options) *Ledger {
 	if l.orderMoved = o.OrderMoved; l.orderMoved == nil {
 		l.orderMoved = func(orders.Status, orders.Status) {}
 	}
-	if db.Embedded() {
-		l.writer = startWriter(l, l.stripe, database.QueryWriter, admitted)
-		l.claims, l.records = l.writer, l.writer
-	} else {
-		l.writer = startWriter(l, l.stripe, database.QueryEvents, admitted)
-		l.claims, l.records = startWriter(l, l.stripe+1, database.QueryClaims, admitted), startWriter(l, l.stripe+2, database.QueryRecords, admitted)
+	l.writer = startWriter(l, l.stripe, database.QueryWriter, admitted)
+	if l.claims = l.writer; !db.Embedded() {
+		l.claims = startWriter(l, l.stripe+1, database.QueryClaims, admitted)
 	}
 	return l
 }
 
 // writers are those of the ledger, each once.
 func (l *Ledger) writers() []*writer {
-	return slices.Compact([]*writer{l.claims, l.records, l.writer})
+	return slices.Compact([]*writer{l.claims, l.writer})
 }
 
 const (

@@ -28,7 +28,7 @@ type recordOp struct {
 // after the reconciler gave the delivery up, change nothing and are no error.
 func (l *Ledger) Record(ctx context.Context, r delivery.Result) (counted bool, err error) {
 	op := &operation{record: &recordOp{Result: r}}
-	if err := l.records.submit(ctx, op); err != nil {
+	if err := l.writer.submit(ctx, op); err != nil {
 		return false, err
 	}
 	return op.record.counted, nil

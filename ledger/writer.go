@@ -48,12 +48,15 @@ type alterOp struct {
 }
 
 // writer commits what has gathered whenever it is free: nobody waits for a
-// timer, and the busier the ledger is the larger its transactions become.
+// timer, and the busier the ledger is the larger its transactions become. Events
+// and records share it, since both lock the windows of their endpoints: two
+// writers would wait for each other there, and write each window twice.
 type writer struct {
 	ledger   *Ledger
 	stripe   int // of the rollups, so that writers do not wait for each other's rows
 	took     prometheus.Observer
 	queue    chan *operation
+	records  chan *operation // which free the places that others wait for
 	admitted func([]delivery.Ticket)
 	began    atomic.Pointer[time.Time] // the transaction that is under way; nil: none
 	followUp []*operation              // what a batch found it must do next, by the writer alone
@@ -65,7 +68,7 @@ type writer struct {
 
 func startWriter(l *Ledger, stripe int, query string, admitted func([]delivery.Ticket)) *writer {
 	w := &writer{
-		ledger: l, stripe: stripe, took: l.db.Took(query), queue: make(chan *operation, maxBatch), admitted: admitted,
+		ledger: l, stripe: stripe, took: l.db.Took(query), queue: make(chan *operation, maxBatch), records: make(chan *operation, maxBatch), admitted: admitted,
 		stopping: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go w.run()
@@ -103,11 +106,15 @@ func (w *writer) submitAll(ctx context.Context, ops []*operation) []error {
 	return errs
 }
 
-// hand puts op behind those handed over before it.
+// hand puts op behind those of its kind that were handed over before it.
 func (w *writer) hand(ctx context.Context, op *operation) error {
 	op.done = make(chan struct{})
+	queue := w.queue
+	if op.record != nil {
+		queue = w.records
+	}
 	select {
-	case w.queue <- op:
+	case queue <- op:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -150,26 +157,31 @@ func (w *writer) run() {
 	}
 }
 
-// gather waits for the first operation and takes all that stand behind it.
+// gather waits for the first operation and takes what else is there: records
+// first, so that the deliveries under way end however much is accepted, and up to
+// half of a batch while others wait, so that accepting goes on however much ends.
 func (w *writer) gather() []*operation {
 	ops := w.followUp
 	w.followUp = nil
 	if len(ops) == 0 {
 		select {
+		case op := <-w.records:
+			ops = append(ops, op)
 		case op := <-w.queue:
 			ops = append(ops, op)
-		case <-w.stopping:
-			select { // what came before the stop is still done
-			case op := <-w.queue:
-				ops = append(ops, op)
-			default:
-				return nil
-			}
+		case <-w.stopping: // what came before the stop is still done
 		}
 	}
-	for len(ops) < maxBatch {
+	ops = drain(ops, w.records, maxBatch/2)
+	ops = drain(ops, w.queue, maxBatch)
+	return drain(ops, w.records, maxBatch)
+}
+
+// drain adds what waits in queue to ops, until there are most of them.
+func drain(ops []*operation, queue <-chan *operation, most int) []*operation {
+	for len(ops) < most {
 		select {
-		case op := <-w.queue:
+		case op := <-queue:
 			ops = append(ops, op)
 		default:
 			return ops

@@ -24,10 +24,8 @@ type namedPool struct {
 // Who asks the ledger, and which connections it takes. The writers of the
 // delivery path ask for a whole batch.
 const (
-	QueryEvents     = "events"  // the writer of events, orders and what people change
-	QueryClaims     = "claims"  // the writer of claims
-	QueryRecords    = "records" // the writer of attempts
-	QueryWriter     = "writer"  // SQLite: the one writer of all that
+	QueryWriter     = "writer" // of events, attempts, orders and what people change; on SQLite of claims, too
+	QueryClaims     = "claims" // the writer of claims on PostgreSQL
 	queryBackground = "background"
 	queryPages      = "pages"
 	queryDoor       = "sign_in"
@@ -42,8 +40,8 @@ const (
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		queries: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ledgerhook_ledger_query_duration_seconds",
-			Help: "How long the database took, by who asked: events, claims or records is a whole transaction of the delivery path " +
-				"(on SQLite writer is all three); background, pages, sign_in, partners and lease are single statements and small transactions, " +
+			Help: "How long the database took, by who asked: writer or claims is a whole transaction of the delivery path " +
+				"(on SQLite writer is both); background, pages, sign_in, partners and lease are single statements and small transactions, " +
 				"with the wait for a connection; replica is what the replica was asked.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, NativeHistogramBucketFactor: 1.1,
 			NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}, []string{"query"}),
@@ -51,7 +49,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			"Connections to the database by what they are for: in_use, idle, or unopened, which may still be opened.", []string{"pool", "state"}, nil),
 	}
 	reg.MustRegister(m.queries, m)
-	for _, query := range []string{QueryEvents, QueryClaims, QueryRecords, QueryWriter, queryBackground, queryPages, queryDoor, queryPartners, queryLease, queryReplica} {
+	for _, query := range []string{QueryWriter, QueryClaims, queryBackground, queryPages, queryDoor, queryPartners, queryLease, queryReplica} {
 		m.queries.WithLabelValues(query)
 	}
 	return m
