@@ -83,6 +83,7 @@ type language struct {
 	over  string          // takes a headline
 	// lasted takes a duration and two times, ended an outcome's figures, endpoint a URL.
 	lasted, ended, atLeast, endpoint, why string
+	unharmed                              string // in place of ended if nothing was late
 	never                                 string
 	units                                 [3]string // day, hour, minute
 }
@@ -106,6 +107,9 @@ func (w language) found(i Incident) string {
 }
 
 func (w language) outcome(o Outcome) string {
+	if o == (Outcome{}) {
+		return w.unharmed
+	}
 	said := fmt.Sprintf(w.ended, o.Late, o.NotDelivered, o.Waiting)
 	if o.Late+o.NotDelivered+o.Waiting >= MaxOutcome {
 		said += " " + w.atLeast
@@ -167,6 +171,7 @@ var words = map[string]language{
 		},
 		still: "Still open after %s: %s", over: "Over: %s", lasted: "It lasted %s, from %s to %s.",
 		ended: "Of the deliveries made meanwhile, %d were delivered late, %d were not delivered, and %d are still waiting.", atLeast: "(Only the first 10,000 were counted.)",
+		unharmed: "No delivery was late because of it.",
 		endpoint: "Endpoint: %s", why: "You get this message because your address is a contact of this endpoint.", never: "no answer",
 		units: [3]string{"d", "h", "min"},
 	},
@@ -188,6 +193,7 @@ var words = map[string]language{
 		},
 		still: "Sau %s vẫn chưa khắc phục: %s", over: "Đã khắc phục: %s", lasted: "Sự cố kéo dài %s, từ %s đến %s.",
 		ended: "Trong số thông báo phát sinh trong thời gian đó, %d được gửi trễ, %d không gửi được và %d vẫn đang chờ.", atLeast: "(Chỉ đếm 10.000 thông báo đầu tiên.)",
+		unharmed: "Không có thông báo nào bị gửi trễ vì sự cố này.",
 		endpoint: "Điểm nhận: %s", why: "Bạn nhận thư này vì địa chỉ của bạn là liên hệ của điểm nhận này.", never: "không có trả lời",
 		units: [3]string{"ngày", "giờ", "phút"},
 	},
@@ -209,6 +215,7 @@ var words = map[string]language{
 		},
 		still: "%s后仍未恢复：%s", over: "已恢复：%s", lasted: "本次故障持续 %s，从 %s 到 %s。",
 		ended: "期间产生的通知中，%d 条延迟送达，%d 条未送达，%d 条仍在等待。", atLeast: "（只统计前 10,000 条。）",
+		unharmed: "没有通知因此延迟送达。",
 		endpoint: "端点：%s", why: "您收到此邮件，是因为您的地址是该端点的联系人。", never: "无响应",
 		units: [3]string{"天", "小时", "分钟"},
 	},

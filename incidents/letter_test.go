@@ -61,4 +61,10 @@ func TestAClosingLetterSaysWhatWasLateAndWhatWasNot(t *testing.T) {
 	if want := "48 were delivered late, 2 were not delivered, and 0 are still waiting."; !strings.Contains(got.Body, want) {
 		t.Errorf("%s\nlacks %q", got.Body, want)
 	}
+	i.Outcome = Outcome{}
+	for lang, want := range map[string]string{"en": "No delivery was late because of it.", "vi": "Không có thông báo nào bị gửi trễ", "zh": "没有通知因此延迟送达。"} {
+		if got := Write(i, ActClose, Reader{Lang: lang}); !strings.Contains(got.Body, want) || strings.Contains(got.Body, " 0 ") {
+			t.Errorf("%s\nlacks %q in %s, or counts what there is none of", got.Body, want, lang)
+		}
+	}
 }
