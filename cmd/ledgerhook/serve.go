@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -56,7 +57,7 @@ func (c *cli) serve() *cobra.Command {
 				log.Warn("the service manager cannot be notified", "error", err)
 			}
 			defer func() { _ = manager.Close() }()
-			c.reserveHeap()
+			defer c.reserveHeap()()
 			a, err := app.Start(cmd.Context(), cfg, app.Options{Log: log, Version: version, FirstLogin: c.showFirstLogin})
 			if err != nil {
 				return err
@@ -68,17 +69,17 @@ func (c *cli) serve() *cobra.Command {
 	return cmd
 }
 
-// heapReserve is memory that is never touched, and so takes none of the machine's.
-var heapReserve []byte
-
 // reserveHeap has the garbage collector run less often: it waits until the heap has
 // doubled, and so little of it is in use at any time that it ran several times a
-// second under load. Now the heap may be some 64 MiB larger before. Whoever sets
-// GOGC or GOMEMLIMIT gets what they say.
-func (c *cli) reserveHeap() {
+// second under load. Until release the heap may be some 64 MiB larger before. The
+// reserve is never touched, and so takes no memory itself. Whoever sets GOGC or
+// GOMEMLIMIT gets what they say.
+func (c *cli) reserveHeap() (release func()) {
+	var reserve []byte
 	if c.env("GOGC") == "" && c.env("GOMEMLIMIT") == "" {
-		heapReserve = make([]byte, 64<<20)
+		reserve = make([]byte, 64<<20)
 	}
+	return func() { runtime.KeepAlive(reserve) }
 }
 
 // runUntilStopped tells the service manager of a while it runs, until ctx ends
