@@ -28,7 +28,7 @@ const claimedLong = 30 * time.Second
 const recoverRows = 2000
 
 // recoverAtOnce is how many records are on their way at once: as many as the
-// ledger takes in one transaction.
+// ledger takes in one transaction if nothing else waits.
 const recoverAtOnce = 128
 
 // RecoverAbandoned records an unknown outcome for what dead workers were

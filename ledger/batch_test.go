@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -140,6 +141,42 @@ func TestAPanicInAChangeIsItsCallersAlone(t *testing.T) {
 		}
 		after, err := b.Ledger.Endpoint(t.Context(), partners.Everything(), e.ID)
 		same(t, "the endpoint", []any{after.Description, err}, []any{e.Description, error(nil)})
+		b.CheckWindows(t)
+	})
+}
+
+// The change waits for nothing here; it could have waited for a lock, which no
+// record needs.
+func TestRecordsAreCommittedTogetherBesideAChangeThatFails(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, b *ledgertest.Bench) {
+		read := measured(t, b)
+		errs := make([]error, 4)
+		var do []func()
+		var e webhook.Endpoint
+		for i := range errs {
+			code := fmt.Sprint("acme-", i)
+			b.Partner(t, code)
+			e = b.Endpoint(t, code, 8)
+			store(t, b, ledgertest.NewEvent(code, "tp_1", "Pending"))
+			r := result(take(t, b, one(t, b)), ok, delivered)
+			do = append(do, func() { errs[i] = tryRecord(t, b.Ledger, r) })
+		}
+		var change error
+		do = append(do, func() {
+			_, change = b.UpdateEndpoint(t.Context(), partners.Everything(), e.ID, func(*webhook.Endpoint) error { panic("wrong page") })
+		})
+		before := read()
+		together(b.Ledger, do...)
+		after := read()
+		same(t, "records", errs, make([]error, len(errs)))
+		wantKind(t, change, webhook.KindInternal)
+		holders := 2. // of the writers, see TogetherIn
+		if b.DB.Embedded() {
+			holders = 1
+		}
+		grown := func(name string) float64 { return after[name] - before[name] }
+		same(t, "batches and operations in them", []float64{grown("ledger_commit_batch_size"), grown("ledger_commit_batch_size sum")},
+			[]float64{1 + holders, float64(len(errs)) + holders})
 		b.CheckWindows(t)
 	})
 }

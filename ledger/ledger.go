@@ -9,9 +9,9 @@
 // SQLite.
 //
 // The writes of the delivery path (append, claim, record and what moves a window)
-// go through writers that commit what has gathered in one transaction, on
-// SQLite one, on PostgreSQL one each for events, claims and records; see
-// writer.go for its order of locks.
+// go through writers that commit what has gathered in one transaction: one for
+// all of it, and on PostgreSQL another one for claims; see writer.go for their
+// order of locks.
 package ledger
 
 import (
@@ -33,7 +33,8 @@ import (
 type Ledger struct {
 	db     *database.DB
 	writer *writer
-	// On PostgreSQL claims, which lock no window, have a writer of their own.
+	// On PostgreSQL claims have a writer of their own: they lock no window, unless
+	// something has to be taken back.
 	claims  *writer
 	stripe  int // of the rollups; their column is called slot
 	metrics *Metrics

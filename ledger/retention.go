@@ -17,8 +17,8 @@ const (
 	reasonExpired = "expired"
 	// objectsAtOnce is how many old objects are read before they are deleted.
 	objectsAtOnce = 10_000
-	// expireRows is how many deliveries end in one transaction: events that are
-	// accepted meanwhile wait for it.
+	// expireRows is how many deliveries end in one transaction: events and records
+	// that come meanwhile wait for it.
 	expireRows = 100
 	// keyLife is how long an idempotency key is remembered at least.
 	keyLife = 30 * 24 * time.Hour

@@ -191,8 +191,9 @@ func drain(ops []*operation, queue <-chan *operation, most int) []*operation {
 }
 
 // commit runs ops in one transaction. When that fails for a reason that may
-// be one operation's own, each runs again by itself, so that a bad row never
-// spoils its neighbours. When the database is gone every caller is told so.
+// be one operation's own, records run again apart from the rest, and then each
+// operation by itself, so that a bad row never spoils its neighbours. When the
+// database is gone every caller is told so.
 func (w *writer) commit(ops []*operation) {
 	ops, err := w.persist(ops)
 	if late, ok := errors.AsType[*tooSlow](err); ok {
@@ -202,12 +203,29 @@ func (w *writer) commit(ops []*operation) {
 		}
 		return
 	}
+	if err != nil && mixed(ops) && !unreachable(err) {
+		w.commit(slices.DeleteFunc(slices.Clone(ops), func(op *operation) bool { return op.record == nil }))
+		w.commit(slices.DeleteFunc(ops, func(op *operation) bool { return op.record != nil }))
+		return
+	}
 	if err != nil && len(ops) > 1 && !unreachable(err) {
 		w.ledger.db.Log.Warn("a batch failed and is retried item by item", "operations", len(ops), "error", err)
 		w.commitEach(ops)
 		return
 	}
 	w.answer(ops, err)
+}
+
+// mixed reports whether there are records in ops, and others: those may wait for
+// locks that no record needs.
+func mixed(ops []*operation) bool {
+	records := 0
+	for _, op := range ops {
+		if op.record != nil {
+			records++
+		}
+	}
+	return records > 0 && records < len(ops)
 }
 
 // persist runs ops in one transaction, and once more where that may help. It
@@ -225,7 +243,7 @@ func (w *writer) persist(ops []*operation) ([]*operation, error) {
 		}
 		return events, w.transact(events)
 	}
-	if retryable(err) {
+	if retryable(err) && !mixed(ops) {
 		err = w.transact(ops)
 	}
 	return ops, err
@@ -287,7 +305,8 @@ const rerouteTries = 5
 
 // unreachable reports whether err is the database's absence.
 func unreachable(err error) bool {
-	return webhook.KindOf(err) == webhook.KindUnavailable && !retryable(err)
+	_, late := errors.AsType[*tooSlow](err)
+	return webhook.KindOf(err) == webhook.KindUnavailable && !late && !retryable(err)
 }
 
 // transact runs ops in one transaction of their own, with fresh eyes if the
@@ -435,6 +454,11 @@ func (b *batch) run(ctx context.Context, ops []*operation) error {
 // caller, has written nothing and leaves the others alone; one that takes too
 // long leaves the batch to its neighbours.
 func (b *batch) alter(ctx context.Context) error {
+	if len(b.alters) > 0 {
+		if err := b.readNow(ctx); err != nil { // what would be sent with the first one, within its limit
+			return err
+		}
+	}
 	for _, op := range b.alters {
 		limited, cancel := context.WithTimeout(ctx, alterLimit)
 		err := op.alter.do(limited, b)
