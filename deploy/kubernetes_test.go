@@ -186,10 +186,12 @@ func TestKubernetesKnowsEveryFieldOfEveryObject(t *testing.T) {
 	defer stop()
 	command := exec.CommandContext(ctx, "go", "run", ".")
 	command.Dir, command.Env, command.Stdin = "testdata/manifests", append(os.Environ(), "CGO_ENABLED=0"), bytes.NewReader(text)
-	out, err := command.CombinedOutput()
+	var asides strings.Builder // of the go tool, such as what it downloads
+	command.Stderr = &asides
+	out, err := command.Output()
 	want := fmt.Sprintf("Service misspelt: unknown field \"spec.portz\"\n%d objects\n", len(all)+1)
 	if err != nil || string(out) != want {
-		t.Errorf("%v: %s, want %s", err, out, want)
+		t.Errorf("%v: %s, want %s\n%s", err, out, want, &asides)
 	}
 }
 
