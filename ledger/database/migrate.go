@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -58,11 +59,9 @@ func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int,
 		if err := db.raiseOldest(ctx); err != nil {
 			return err
 		}
-		results, err := p.Up(ctx)
-		if err != nil {
+		if applied, err = db.up(ctx, p); err != nil {
 			return fmt.Errorf("migrate %s: %w", db.place, err)
 		}
-		applied = len(results)
 		if err := db.raiseOldest(ctx); err != nil { // the first step made the place for it
 			return err
 		}
@@ -72,6 +71,30 @@ func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int,
 		return db.EnsureDays(ctx)
 	})
 	return applied, err
+}
+
+// stepTries is how often a step is taken that a deadlock broke off. Each holds up
+// whoever needs its tables for the second after which PostgreSQL looks for one.
+const stepTries = 10
+
+// up takes the steps that the database has not had and returns how many. One
+// that locks several tables and a gateway's transaction that needs them in
+// another order wait for each other until PostgreSQL ends either: if that was the
+// step, nothing of it is left, and it is taken again.
+func (db *DB) up(ctx context.Context, p *goose.Provider) (applied int, err error) {
+	for try := 1; ; try++ {
+		results, err := p.Up(ctx)
+		if err == nil {
+			return applied + len(results), nil
+		}
+		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+			applied += len(partial.Applied)
+		}
+		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "40P01" || try == stepTries {
+			return applied, err
+		}
+		db.Log.Warn("a step of the schema and work beside it waited for each other: it is taken again", "try", try, "error", err)
+	}
 }
 
 // Migrations lists the steps of the schema and when the database had each. It

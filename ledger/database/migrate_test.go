@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -468,6 +469,65 @@ func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 	if err := errors.Join(tx.Rollback(), <-migrated); err != nil {
 		t.Error(err)
 	}
+}
+
+// A step that waits for a table whose holder waits for one that the step has is
+// broken off by PostgreSQL, and taken again.
+func TestAMigrationOutlivesADeadlock(t *testing.T) {
+	t.Parallel()
+	o := ledgertest.Options(t, "postgres")
+	if _, err := ledger.Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := database.Migrations(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := slices.DeleteFunc(steps, func(s database.Migration) bool { return s.Version <= 40 })
+	raw := ledgertest.OpenRaw(t, o)
+	for meets(t, raw, o, len(later)) != "the step" {
+		t.Log("PostgreSQL ended the other one: once more")
+	}
+}
+
+// meets has the step that alters quotes and then orders meet a transaction that
+// needs them the other way round, and tells which of the two PostgreSQL ended:
+// whoever has waited a while, and the step asks sooner.
+func meets(t *testing.T, raw *sql.DB, o database.Options, steps int) (ended string) {
+	t.Helper()
+	if err := database.MigrateDown(t.Context(), o, 40); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), "SET LOCAL deadlock_timeout = '30s'; LOCK TABLE orders IN ROW EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	o.DatabaseURL = ledgertest.With(t, o.DatabaseURL, "deadlock_timeout", func(string) string { return "2s" })
+	migrated := make(chan error, 1)
+	go func() {
+		applied, err := ledger.Migrate(t.Context(), o)
+		if err == nil && applied != steps {
+			err = fmt.Errorf("%d steps were applied, want %d", applied, steps)
+		}
+		migrated <- err
+	}()
+	for waits := false; !waits; {
+		if err := raw.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'orders'::regclass)").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended = "the step"
+	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE quotes IN ROW EXCLUSIVE MODE"); err != nil {
+		ended = "the other one"
+	}
+	if err := errors.Join(tx.Rollback(), <-migrated); err != nil {
+		t.Error(err)
+	}
+	return ended
 }
 
 func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {
