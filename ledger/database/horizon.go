@@ -51,9 +51,11 @@ func (db *DB) OldestOpen(ctx context.Context) (id string, err error) {
 	}
 	var waiting, active, faulty string
 	bound := webhook.TimeBound(webhook.DeliveryPrefix, now.Add(-horizonLess))
+	// OFFSET 0 keeps PostgreSQL from looking for the smallest id in the order of ids,
+	// past every delivery that there is: few of them are active, and have an index.
 	err = db.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM deliveries WHERE due_at >= 0 ORDER BY id LIMIT 1), $1),
-		COALESCE((SELECT MIN(id) FROM deliveries WHERE queued_at > 0), $1),
-		COALESCE((SELECT MIN(id) FROM deliveries WHERE last_class = 'internal' AND last_at >= $2), $1)`,
+		COALESCE((SELECT MIN(id) FROM (SELECT id FROM deliveries WHERE queued_at > 0 OFFSET 0) AS d), $1),
+		COALESCE((SELECT MIN(id) FROM (SELECT id FROM deliveries WHERE last_class = 'internal' AND last_at >= $2 OFFSET 0) AS d), $1)`,
 		bound, Micros(now.Add(-FaultsFor))).Scan(&waiting, &active, &faulty)
 	if err != nil {
 		return "", fmt.Errorf("find the oldest open delivery: %w", err)
