@@ -301,15 +301,27 @@ func lockDir(dir string) (unlock func() error, err error) {
 // run again: a deadlock, a serialisation failure, or a lock not had in time.
 func Retryable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pg.Code {
-		case "40001", "40P01", "55P03", lostStatement:
-			return true
-		}
-		return stale(pg)
+		return crossed(err) || pg.Code == lostStatement || stale(pg)
 	}
 	var lite *sqlite.Error
 	return errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_BUSY || lite.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
+
+// crossed reports whether PostgreSQL ended a transaction or a statement because
+// others held what it needed, for too long or while they waited for it. Nothing of
+// it is left.
+func crossed(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == lockTimeout || brokenOff(err))
+}
+
+// brokenOff is crossed without those that only waited for too long.
+func brokenOff(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "40P01" || pg.Code == "40001") // a deadlock, what cannot be one after the other
+}
+
+const lockTimeout = "55P03"
 
 // lostStatement is the server's answer to a statement that it was to know.
 const lostStatement = "26000"
@@ -319,7 +331,7 @@ const lostStatement = "26000"
 func stale(pg *pgconn.PgError) bool { return pg.Code == "0A000" || pg.Code == "42P01" }
 
 // classify marks err as Unavailable if it is the database of driver that is
-// gone, and as Invalid if it was asked for what no text can be, not for a
+// gone, or others that hold what was needed, and as Invalid if it was asked for what no text can be, not for a
 // statement that is wrong. Every pool does so with its errors.
 func classify(driver string, err error) error {
 	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
@@ -327,6 +339,9 @@ func classify(driver string, err error) error {
 	}
 	if notText(err) {
 		return &webhook.Error{Kind: webhook.KindInvalid, Message: "what was asked for must be text in UTF-8, without NUL", Err: err}
+	}
+	if crossed(err) {
+		return &webhook.Error{Kind: webhook.KindUnavailable, Message: "others hold what this needs just now: try again", RetryAfter: time.Second, Err: err}
 	}
 	if !errors.Is(err, errRow) && !errors.Is(err, ErrPanic) && gone(driver, err) {
 		return Unavailable(err)

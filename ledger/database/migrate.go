@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -65,35 +64,56 @@ func Migrate(ctx context.Context, o Options, then func(*DB) error) (applied int,
 		if err := db.raiseOldest(ctx); err != nil { // the first step made the place for it
 			return err
 		}
-		if err := then(db); err != nil {
+		if err := db.yielding(ctx, func() error { return then(db) }); err != nil {
 			return err
 		}
-		return db.EnsureDays(ctx)
+		return db.yielding(ctx, func() error { return db.EnsureDays(ctx) })
 	})
 	return applied, err
 }
 
-// stepTries is how often a step is taken that a deadlock broke off. Each holds up
-// whoever needs its tables for the second after which PostgreSQL looks for one.
-const stepTries = 10
+// What a migration needs that others hold it is given up after stepLock, before
+// PostgreSQL looks for deadlocks and long before others' patience ends, since they
+// wait behind it; and tried again after a pause that grows up to stepPause, for
+// some five minutes.
+const (
+	stepLock  = "900ms"
+	stepPause = 2 * time.Second
+	stepTries = 120
+)
 
-// up takes the steps that the database has not had and returns how many. One
-// that locks several tables and a gateway's transaction that needs them in
-// another order wait for each other until PostgreSQL ends either: if that was the
-// step, nothing of it is left, and it is taken again.
+// up takes the steps that the database has not had and returns how many.
 func (db *DB) up(ctx context.Context, p *goose.Provider) (applied int, err error) {
-	for try := 1; ; try++ {
+	err = db.yielding(ctx, func() error {
 		results, err := p.Up(ctx)
-		if err == nil {
-			return applied + len(results), nil
-		}
 		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
-			applied += len(partial.Applied)
+			results = partial.Applied
 		}
-		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "40P01" || try == stepTries {
-			return applied, err
+		applied += len(results)
+		return err
+	})
+	return applied, err
+}
+
+// yielding runs do, nothing of which is left if it fails, and again if that was
+// because others hold what it needs, or it and they waited for each other.
+func (db *DB) yielding(ctx context.Context, do func() error) error {
+	pause := 50 * time.Millisecond
+	for try := 1; ; try++ {
+		err := do()
+		if err == nil || !crossed(err) {
+			return err
 		}
-		db.Log.Warn("a step of the schema and work beside it waited for each other: it is taken again", "try", try, "error", err)
+		if try == stepTries {
+			return fmt.Errorf("%w: others hold what this needs: look for long transactions in pg_stat_activity, such as pg_dump's, and run it again after them", err)
+		}
+		db.Log.Info("the migration lets others go first and tries again", "try", try, "error", err)
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, stepPause)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -236,7 +256,7 @@ func Blank(ctx context.Context, o Options) (blank bool, err error) {
 	err = withProvider(ctx, o, func(db *DB, _ *goose.Provider) error {
 		return db.InTx(ctx, func(tx Querier) error {
 			if db.driver == postgresDriver { // a migration holds this lock, but not the shared one
-				if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock_shared("+migrationLock+")"); err != nil {
+				if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock_shared("+migrationLock+")"); err != nil {
 					return err
 				}
 			}

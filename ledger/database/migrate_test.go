@@ -1,7 +1,6 @@
 package database_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -471,63 +471,101 @@ func TestAMigrationWaitsForNobodyInAnotherSchema(t *testing.T) {
 	}
 }
 
-// A step that waits for a table whose holder waits for one that the step has is
-// broken off by PostgreSQL, and taken again.
-func TestAMigrationOutlivesADeadlock(t *testing.T) {
+// A step that waits for a table gives those up that it has, so that nobody waits
+// behind it for long, and takes them again when its turn has come.
+func TestAMigrationLetsOthersGoFirst(t *testing.T) {
 	t.Parallel()
 	o := ledgertest.Options(t, "postgres")
 	if _, err := ledger.Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	steps, err := database.Migrations(t.Context(), o)
+	all, err := database.Migrations(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := slices.DeleteFunc(steps, func(s database.Migration) bool { return s.Version <= 40 })
-	raw := ledgertest.OpenRaw(t, o)
-	for meets(t, raw, o, len(later)) != "the step" {
-		t.Log("PostgreSQL ended the other one: once more")
-	}
-}
-
-// meets has the step that alters quotes and then orders meet a transaction that
-// needs them the other way round, and tells which of the two PostgreSQL ended:
-// whoever has waited a while, and the step asks sooner.
-func meets(t *testing.T, raw *sql.DB, o database.Options, steps int) (ended string) {
-	t.Helper()
+	later := slices.DeleteFunc(all, func(s database.Migration) bool { return s.Version <= 40 })
 	if err := database.MigrateDown(t.Context(), o, 40); err != nil {
 		t.Fatal(err)
 	}
+	raw := ledgertest.OpenRaw(t, o)
 	tx, err := raw.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(t.Context(), "SET LOCAL deadlock_timeout = '30s'; LOCK TABLE orders IN ROW EXCLUSIVE MODE"); err != nil {
+	// The next step alters quotes and then orders, which this one needs the other
+	// way round; and it would wait without end.
+	if _, err := tx.ExecContext(t.Context(), "SET LOCAL deadlock_timeout = '1h'; LOCK TABLE orders IN ROW EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
-	o.DatabaseURL = ledgertest.With(t, o.DatabaseURL, "deadlock_timeout", func(string) string { return "2s" })
-	migrated := make(chan error, 1)
+	t.Cleanup(func() { _ = tx.Rollback() }) // if it fails, before the migration is waited for
+	type outcome struct {
+		applied int
+		err     error
+	}
+	migrated := make(chan outcome, 1)
 	go func() {
 		applied, err := ledger.Migrate(t.Context(), o)
-		if err == nil && applied != steps {
-			err = fmt.Errorf("%d steps were applied, want %d", applied, steps)
-		}
-		migrated <- err
+		migrated <- outcome{applied, err}
 	}()
 	for waits := false; !waits; {
 		if err := raw.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'orders'::regclass)").Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ended = "the step"
-	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE quotes IN ROW EXCLUSIVE MODE"); err != nil {
-		ended = "the other one"
+	if _, err := raw.ExecContext(t.Context(), "UPDATE quotes SET id = id"); err != nil {
+		t.Errorf("somebody else's: %v", err)
 	}
-	if err := errors.Join(tx.Rollback(), <-migrated); err != nil {
+	if _, err := tx.ExecContext(t.Context(), "UPDATE quotes SET id = id"); err != nil {
+		t.Errorf("of who has orders: %v", err)
+	}
+	select {
+	case got := <-migrated:
+		t.Errorf("the migration ended while its tables were taken: %+v", got)
+	default:
+	}
+	if err := tx.Commit(); err != nil {
 		t.Error(err)
 	}
-	return ended
+	if got := <-migrated; got.applied != len(later) || got.err != nil {
+		t.Errorf("%d steps were applied, want %d: %v", got.applied, len(later), got.err)
+	}
+}
+
+// Two transactions that wait for each other's rows both come through.
+func TestATransactionThatADeadlockEndsIsRunAgain(t *testing.T) {
+	t.Parallel()
+	b := ledgertest.New(t, "postgres")
+	if _, err := b.Raw.ExecContext(t.Context(), "INSERT INTO meta (key, value) VALUES ('one', 'x'), ('other', 'x')"); err != nil {
+		t.Fatal(err)
+	}
+	var have, both sync.WaitGroup
+	var runs atomic.Int32
+	have.Add(2)
+	for _, keys := range [][]string{{"one", "other"}, {"other", "one"}} {
+		first := true
+		both.Go(func() {
+			err := b.DB.InTx(t.Context(), func(tx database.Querier) error {
+				runs.Add(1)
+				if _, err := tx.ExecContext(t.Context(), "UPDATE meta SET value = 'y' WHERE key = $1", keys[0]); err != nil {
+					return err
+				}
+				if first {
+					first = false
+					have.Done()
+					have.Wait()
+				}
+				_, err := tx.ExecContext(t.Context(), "UPDATE meta SET value = 'y' WHERE key = $1", keys[1])
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if n := runs.Load(); n < 3 {
+		t.Errorf("the two ran %d times in all, which is no deadlock", n)
+	}
 }
 
 func TestNobodyElseReadsTheFilesOfAnEmbeddedLedger(t *testing.T) {

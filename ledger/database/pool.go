@@ -141,8 +141,15 @@ func (t plain) QueryRowContext(ctx context.Context, query string, args ...any) R
 	return t.Tx.QueryRowContext(ctx, query, args...)
 }
 
-// InTx runs do in one transaction, and again on another connection if one broke
-// off before it can have been committed.
+// brokenTries is how often a transaction is tried at most that deadlocks end, and
+// brokenPause is what whoever it met gets to end first.
+const (
+	brokenTries = 5
+	brokenPause = 50 * time.Millisecond
+)
+
+// InTx runs do in one transaction, and again if a deadlock ended it, or on another
+// connection if one broke off before it can have been committed.
 func (p Pool) InTx(ctx context.Context, do func(Querier) error) error {
 	defer Observe(p.took, time.Now())
 	if p.turn != nil {
@@ -153,7 +160,17 @@ func (p Pool) InTx(ctx context.Context, do func(Querier) error) error {
 			return p.classify(ctx.Err())
 		}
 	}
-	return p.classify(onSound(ctx, func() (undone bool, err error) { return p.once(ctx, do) }))
+	once := func() (undone bool, err error) { return p.once(ctx, do) }
+	err := onSound(ctx, once)
+	for try := 1; try < brokenTries && brokenOff(err); try++ {
+		select {
+		case <-time.After(brokenPause):
+			err = onSound(ctx, once)
+		case <-ctx.Done():
+			return p.classify(err)
+		}
+	}
+	return p.classify(err)
 }
 
 // severedTries is how often a transaction is tried at most whose connections

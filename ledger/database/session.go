@@ -86,13 +86,13 @@ type connector struct {
 	pooler    *atomic.Bool     // was seen: no session of ours can prepare any
 }
 
-// newConnector lets transactions last as long as they may if unlimited is set,
-// as the steps of a migration do.
+// newConnector lets transactions last as long as they take if unlimited is set, as
+// the steps of a migration do, and wait for locks for stepLock.
 func newConnector(config pgx.ConnConfig, unlimited bool) connector {
 	config.RuntimeParams = withParameters(config.RuntimeParams)
 	c := connector{limits: limits(statementLimit, lockLimit), Connector: connecting(config)}
 	if unlimited {
-		c.limits = limits("0", "0")
+		c.limits = limits("0", stepLock)
 	}
 	return c
 }
