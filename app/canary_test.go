@@ -124,7 +124,7 @@ func TestEveryWorkerSendsItsCanaryThoughLoopbackIsForbidden(t *testing.T) {
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(20 * time.Second); ; {
+	for deadline := time.After(2 * time.Minute); ; {
 		workers, err := a.reports.Workers(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestEveryWorkerSendsItsCanaryThoughLoopbackIsForbidden(t *testing.T) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil || !regexp.MustCompile(`(?m)^ledgerhook_canary_up 1$`).Match(text) || !strings.Contains(string(text), "ledgerhook_canary_round_trip_seconds 0.") {
+	if err != nil || !regexp.MustCompile(`(?m)^ledgerhook_canary_up 1$`).Match(text) || !regexp.MustCompile(`(?m)^ledgerhook_canary_round_trip_seconds [0-9.e-]*[1-9]`).Match(text) {
 		t.Errorf("%v", err)
 	}
 }

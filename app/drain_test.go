@@ -111,7 +111,7 @@ func TestWhatIsCutOffByAStopIsUnknownAndSentAgainAtOnce(t *testing.T) {
 // until waits until condition holds.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	untilWithin(t, 20*time.Second, what, condition)
+	untilWithin(t, 2*time.Minute, what, condition)
 }
 
 // untilWithin is until with a limit of its own.

@@ -288,7 +288,7 @@ func TestARepeatedEventWaitsForNoWindow(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "SELECT 1 FROM windows FOR UPDATE"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the windows are held until it has come back
 	defer cancel()
 	again, err := b.Append(ctx, keyed("key", "tp_1", "Pending"))
 	if err != nil || !again.Duplicate || !slices.Equal(again.DeliveryIDs, first.DeliveryIDs) {

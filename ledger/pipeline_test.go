@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"sync"
@@ -29,27 +30,18 @@ func TestALoneDeliveryTakesFewRoundTrips(t *testing.T) {
 	if err := b.CountTrips(b.At.DatabaseURL, func() { trips.Add(1) }); err != nil {
 		t.Fatal(err)
 	}
-	took := func(what string, most int32, do func()) {
-		t.Helper()
+	fewest := int32(math.MaxInt32)
+	for range 16 { // each connection prepares its statements once
 		trips.Store(0)
-		do()
-		t.Logf("%s took %d", what, trips.Load())
-		if n := trips.Load(); n > most {
-			t.Errorf("%s took %d round trips, of at most %d", what, n, most)
-		}
+		store(t, b, ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"))
+		job := take(t, b, one(t, b))
+		record(t, b, job, ok, delivered)
+		fewest = min(fewest, trips.Load())
 	}
-	deliver := func(most int32) {
-		t.Helper()
-		took("a delivery", most, func() {
-			store(t, b, ledgertest.NewEvent("acme", webhook.NewID("tp_"), "Pending"))
-			job := take(t, b, one(t, b))
-			record(t, b, job, ok, delivered)
-		})
+	t.Logf("a delivery took %d", fewest)
+	if fewest > 8 {
+		t.Errorf("a delivery took %d round trips, of at most 8", fewest)
 	}
-	for range 8 { // each connection prepares its statements once
-		deliver(1000)
-	}
-	deliver(8)
 }
 
 // Planning a statement takes PostgreSQL as long as running it.

@@ -161,10 +161,17 @@ func TestWhatAGateHoldsBackIsNotLookedAtBeforeItOpens(t *testing.T) {
 			{"a breaker", "breaker = 'open'", 500 * time.Millisecond, 0},
 			{"a pause", fmt.Sprintf("not_before = %d", time.Now().UnixMicro()+3600*second), 500 * time.Millisecond, 0},
 		} {
-			change(t, b, "UPDATE windows SET used = 0, grown = 2, rate_every = 0, rate_next = 0, breaker = 'closed', not_before = 0")
-			change(t, b, "UPDATE windows SET wake_at = $1, "+test.gate, time.Now().Add(test.wake).UnixMicro())
-			n, err := b.Promote(t.Context(), 10)
-			same(t, test.name, []any{n, err}, []any{test.want, error(nil)})
+			for {
+				change(t, b, "UPDATE windows SET used = 0, grown = 2, rate_every = 0, rate_next = 0, breaker = 'closed', not_before = 0")
+				wake := time.Now().Add(test.wake)
+				change(t, b, "UPDATE windows SET wake_at = $1, "+test.gate, wake.UnixMicro())
+				n, err := b.Promote(t.Context(), 10)
+				if test.wake > 0 && time.Now().After(wake) {
+					continue // its time came meanwhile
+				}
+				same(t, test.name, []any{n, err}, []any{test.want, error(nil)})
+				break
+			}
 		}
 	})
 }

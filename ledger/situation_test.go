@@ -49,6 +49,7 @@ func TestTheSituationTellsWhoseTroubleItIs(t *testing.T) {
 		if err := b.Heartbeat(t.Context(), "wrk_1", "h"); err != nil {
 			t.Fatal(err)
 		}
+		change(t, b, "UPDATE workers SET seen_at = seen_at + 3600000000 WHERE id = 'wrk_1'") // lives for an hour, however long this takes
 		s := situation(t, b)
 		same(t, "endpoints", []int{s.Endpoints, s.EndpointsFailing, s.Breakers, s.Paused, s.Disabled}, []int{3, 1, 0, 1, 0})
 		same(t, "partners", []int{s.Partners, s.PartnersFailing, s.PartnersDown, s.PartnersDisabled}, []int{3, 1, 1, 0})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"ledgerhook/app/receiver"
 	"ledgerhook/bench/stage"
@@ -36,7 +35,7 @@ func TestAnEmbeddedGatewayKeepsItsBacklogThroughAKill(t *testing.T) {
 	closed := newGate(t)
 	p := stage.NewPartner(g, "acme", closed.hold)
 	ids := stage.PostAll(g, p.Code, sized(200, 500))
-	stage.Asking(t, 10*time.Second, "deliveries are in flight", func() bool { return len(g.Deliveries(p.Code, "sending")) > 0 })
+	stage.Asking(t, deadline, "deliveries are in flight", func() bool { return len(g.Deliveries(p.Code, "sending")) > 0 })
 	g.Kill()
 	closed.open()
 	g.Start()
@@ -92,7 +91,7 @@ func TestARequestWhoseAnswerTheGatewayDidNotLiveToSeeIsMadeOnceMore(t *testing.T
 		closed := newGate(t)
 		p := stage.NewPartner(g, "acme", closed.hold)
 		ids := stage.PostAll(g, p.Code, 1)
-		stage.Eventually(t, 10*time.Second, "the request is made", func() bool { return p.Receiver.Seen() == 1 })
+		stage.Eventually(t, deadline, "the request is made", func() bool { return p.Receiver.Seen() == 1 })
 		g.Kill()
 		closed.open()
 		g.Start()

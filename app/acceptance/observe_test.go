@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"ledgerhook/bench/stage"
 	"ledgerhook/ledger/ledgertest"
@@ -106,7 +105,7 @@ func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 	}
 	cache.Stop()
 	var away readiness
-	stage.Asking(t, 10*time.Second, "the process is not ready", func() bool {
+	stage.Asking(t, deadline, "the process is not ready", func() bool {
 		var status int
 		status, away = ready()
 		return status == http.StatusServiceUnavailable
@@ -124,7 +123,7 @@ func TestReadinessNamesTheStoreThatIsAway(t *testing.T) {
 		t.Errorf("a process without its Redis is alive, /healthz says %d, %v", a.Status, err)
 	}
 	cache.Start()
-	stage.Asking(t, 10*time.Second, "the process is ready again", func() bool {
+	stage.Asking(t, deadline, "the process is ready again", func() bool {
 		status, _ := ready()
 		return status == http.StatusOK
 	})

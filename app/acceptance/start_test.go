@@ -206,7 +206,7 @@ func TestForeignDatabasesAreRefused(t *testing.T) {
 	database := prepare(t)
 	g := stage.Served(t, database.url, cache)
 	g.Start()
-	g.Terminate(10 * time.Second)
+	g.Terminate(deadline)
 	t.Run("wrong master key", func(t *testing.T) {
 		other := stage.Served(t, database.url, cache)
 		other.Set(map[string]string{"LEDGERHOOK_MASTER_KEY": "b3RoZXIta2V5LW9mLXRoZS10ZXN0LTMyLWJ5dGVzISE="})
@@ -276,7 +276,7 @@ func TestAnEmbeddedLedgerIsForItsMasterKeyAndItsProgram(t *testing.T) {
 	t.Parallel()
 	g := stage.Embedded(t)
 	g.Start()
-	g.Terminate(10 * time.Second)
+	g.Terminate(deadline)
 	key := filepath.Join(g.Dir, "data", "master-key")
 	saved, err := os.ReadFile(key)
 	if err != nil {

@@ -14,8 +14,8 @@ func TestAStopWaitsForWhatIsBeingSent(t *testing.T) {
 		g.Start()
 		p := stage.NewPartner(g, "acme", receiver.Always(receiver.Answer{Status: 200, Delay: 2 * time.Second}))
 		ids := stage.PostAll(g, p.Code, 2) // as many as a new window has room for
-		stage.Eventually(t, 10*time.Second, "both are being sent", func() bool { return p.Has() == 2 })
-		if code := g.Terminate(15 * time.Second); code != 0 {
+		stage.Eventually(t, deadline, "both are being sent", func() bool { return p.Has() == 2 })
+		if code := g.Terminate(deadline); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 		if n := g.Logged("attempt", map[string]any{"outcome": "delivered"}); n != 2 {
@@ -35,10 +35,10 @@ func TestASecondSignalEndsTheProcessAtOnceAndNothingIsLost(t *testing.T) {
 		closed := newGate(t)
 		p := stage.NewPartner(g, "acme", closed.hold)
 		id := stage.PostAll(g, p.Code, 1)[0]
-		stage.Eventually(t, 10*time.Second, "it is being sent", func() bool { return p.Receiver.Seen() == 1 })
+		stage.Eventually(t, deadline, "it is being sent", func() bool { return p.Receiver.Seen() == 1 })
 		_ = g.Process.Cmd.Process.Signal(syscall.SIGTERM)
-		stage.Eventually(t, 10*time.Second, "the process is stopping", func() bool { return g.Logged("stopping: unfinished requests are drained", nil) == 1 })
-		if code := g.Terminate(5 * time.Second); code != -1 {
+		stage.Eventually(t, deadline, "the process is stopping", func() bool { return g.Logged("stopping: unfinished requests are drained", nil) == 1 })
+		if code := g.Terminate(deadline); code != -1 {
 			t.Errorf("exit code %d, want an end by the signal", code)
 		}
 		closed.open()

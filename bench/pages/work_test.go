@@ -76,7 +76,7 @@ func (w *world) work(store *stage.Store) map[string]work {
 		if _, err := marker.ExecContext(w.t.Context(), "DO $$ BEGIN RAISE LOG '"+text+"'; END $$"); err != nil {
 			w.t.Fatal(err)
 		}
-		stage.Eventually(w.t, 10*time.Second, "the log shows "+text, func() bool { _, ok := store.Output.Find(0, text); return ok })
+		stage.Eventually(w.t, time.Minute, "the log shows "+text, func() bool { _, ok := store.Output.Find(0, text); return ok })
 	}
 	all := map[string]work{}
 	for i, p := range w.pages() {

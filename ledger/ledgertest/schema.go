@@ -128,7 +128,7 @@ func (s schema) endSessions() string {
 
 // inside executes statements in the schema's own database.
 func (s schema) inside(statements string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	config, err := pgx.ParseConfig(s.address)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s schema) inside(statements string) error {
 // run executes statements at the server, while tests are lent schemas always on
 // the same few connections.
 func (s schema) run(statements string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	db, done, err := s.connections()
 	if err != nil {

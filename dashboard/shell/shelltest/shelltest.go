@@ -48,11 +48,11 @@ func (c WithCookie) RoundTrip(r *http.Request) (*http.Response, error) {
 // Stranger has not signed in, and follows no redirect.
 var Stranger = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// Ask sends a request, a POST with its form, within 20 s, and returns the answer
+// Ask sends a request, a POST with its form, within two minutes, and returns the answer
 // with its body. headers are names and values in turn.
 func Ask(t *testing.T, c *http.Client, method, address string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
 	if err != nil {
