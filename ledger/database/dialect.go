@@ -330,9 +330,10 @@ const lostStatement = "26000"
 // since it was prepared: by a migration, or a day that was dropped.
 func stale(pg *pgconn.PgError) bool { return pg.Code == "0A000" || pg.Code == "42P01" }
 
-// classify marks err as Unavailable if it is the database of driver that is
-// gone, or others that hold what was needed, and as Invalid if it was asked for what no text can be, not for a
-// statement that is wrong. Every pool does so with its errors.
+// classify marks err as Unavailable if it is the database of driver that is gone,
+// or others that hold what was needed, and as Invalid if it was asked for what no
+// text can be, not for a statement that is wrong. Every pool does so with its
+// errors.
 func classify(driver string, err error) error {
 	if err == nil || webhook.KindOf(err) != webhook.KindInternal {
 		return err
