@@ -71,6 +71,7 @@ type api struct {
 	*ledgertest.Bench
 	url      string
 	listener *meter
+	limiter  *web.Limiter
 	box      *signer.Box
 	registry *prometheus.Registry
 	refusals *ingest.Refusals // nobody empties it unless the test does
@@ -102,7 +103,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 	if err := b.DB.AddSigningKey(t.Context(), storedKey(keys()[0].ID(), time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	a := &api{Bench: b, box: box, registry: prometheus.NewRegistry(), log: &journal{}}
+	a := &api{Bench: b, box: box, registry: prometheus.NewRegistry(), limiter: web.NewLimiter(nil), log: &journal{}}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	webMetrics, metrics := web.NewMetrics(a.registry), ingest.NewMetrics(a.registry)
 	a.refusals = ingest.NewRefusals(l, metrics, log)
@@ -113,7 +114,7 @@ func serve(t *testing.T, l *ledger.Ledger, b *ledgertest.Bench) *api {
 		Guard:    guard.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Timeout:  15 * time.Second, Limits: partners.DefaultLimits,
 		Resolver: names{"partner.example.com": "93.184.216.34", "inside.example.com": "10.1.2.3", "lab.example.com": "127.0.0.1"},
-		Limiter:  web.NewLimiter(nil), Refusals: a.refusals, Metrics: metrics, Web: webMetrics, Log: log,
+		Limiter:  a.limiter, Refusals: a.refusals, Metrics: metrics, Web: webMetrics, Log: log,
 	}).Handler()
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = web.NewServer(web.Observe(log, webMetrics, handler), log)
