@@ -54,7 +54,7 @@ func TestAnEndpointThatAcknowledgesByBodyMustSaySo(t *testing.T) {
 	if cut.ErrorClass != webhook.ErrorBadAck || !strings.Contains(cut.ErrorDetail, "broke off") {
 		t.Errorf("a body cut in the middle: %s %s: %s", cut.Outcome, cut.ErrorClass, cut.ErrorDetail)
 	}
-	slow := newSender(t, Options{BodyTimeout: short}).Send(t.Context(), Request{Body: []byte("{}"), Timeout: 10 * time.Second, AckBody: true,
+	slow := newSender(t, Options{BodyTimeout: short}).Send(t.Context(), Request{Body: []byte("{}"), AckBody: true,
 		URL: receive(t, nil, func(c net.Conn, _ *http.Request) bool {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n")
 			<-time.After(2 * short)
@@ -72,5 +72,5 @@ func TestAnEndpointThatAcknowledgesByBodyMustSaySo(t *testing.T) {
 func acknowledge(t *testing.T, answer handler) Result {
 	t.Helper()
 	s := newSender(t, Options{})
-	return s.Send(t.Context(), Request{URL: receive(t, nil, answer).url, Body: []byte("{}"), Timeout: 10 * time.Second, AckBody: true})
+	return s.Send(t.Context(), Request{URL: receive(t, nil, answer).url, Body: []byte("{}"), AckBody: true})
 }

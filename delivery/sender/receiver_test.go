@@ -3,6 +3,7 @@ package sender
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -28,8 +29,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// newSender returns a sender that may reach this machine.
+// patience is for what must succeed, or fail by another cause than its limit,
+// however busy the machine is.
+const patience = time.Minute
+
+// newSender returns a sender that may reach this machine, with patience where
+// the options name no limit.
 func newSender(t testing.TB, o Options) *Sender {
+	for _, limit := range []*time.Duration{&o.ConnectTimeout, &o.TLSTimeout, &o.Timeout, &o.BodyTimeout} {
+		*limit = cmp.Or(*limit, patience)
+	}
 	if o.Guard == nil {
 		o.Guard = guard.New(loopback)
 	}
@@ -43,7 +52,7 @@ var body = []byte(`{"webhookType":"CreateCard"}`)
 // send posts one small notification with time for any answer.
 func send(t *testing.T, s *Sender, url string) Result {
 	t.Helper()
-	return s.Send(t.Context(), Request{URL: url, Body: body, Timeout: 10 * time.Second})
+	return s.Send(t.Context(), Request{URL: url, Body: body})
 }
 
 // listen serves every connection to a port of this machine with handle. When

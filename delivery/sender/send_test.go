@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ledgerhook/delivery/guard"
 	"ledgerhook/webhook"
 )
 
@@ -69,7 +70,11 @@ func TestOnlyTheWholeAttemptLimitsTheWaitForAnAnswer(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSender(t, Options{})
 					for _, transport := range []*http.Transport{s.plain, s.tls, s.freshPlain, s.freshTLS} {
-						transport.DialContext = answerLate(t, test.answers)
+						transport.DialContext = inMemory(t, func(c net.Conn) error {
+							time.Sleep(test.answers)
+							_, err := io.WriteString(c, ok)
+							return err
+						})
 						transport.DialTLSContext = transport.DialContext
 					}
 					for range 2 {
@@ -85,9 +90,9 @@ func TestOnlyTheWholeAttemptLimitsTheWaitForAnAnswer(t *testing.T) {
 	}
 }
 
-// answerLate dials receivers in memory that answer every request after a while,
-// of the time of the synctest bubble in which they are dialled.
-func answerLate(t *testing.T, after time.Duration) func(context.Context, string, string) (net.Conn, error) {
+// inMemory dials receivers in memory, of the synctest bubble in which they are
+// dialled, that answer every request by hand until that fails.
+func inMemory(t *testing.T, answer func(net.Conn) error) func(context.Context, string, string) (net.Conn, error) {
 	var answering sync.WaitGroup
 	t.Cleanup(answering.Wait)
 	return func(context.Context, string, string) (net.Conn, error) {
@@ -103,13 +108,53 @@ func answerLate(t *testing.T, after time.Duration) func(context.Context, string,
 				if _, err := io.Copy(io.Discard, request.Body); err != nil {
 					return
 				}
-				time.Sleep(after)
-				if _, err := io.WriteString(far, ok); err != nil {
+				if answer(far) != nil {
 					return
 				}
 			}
 		})
 		return &conn{Conn: near}, nil
+	}
+}
+
+// A body that goes on and on has the time that is its own, one that
+// acknowledges all of the attempt's.
+func TestABodyThatDoesNotEndIsCutInTime(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status  string
+		request Request
+		outcome webhook.Outcome
+		class   webhook.ErrorClass
+		takes   time.Duration
+	}{
+		"its own time is up":             {"200 OK", Request{}, delivered, "", DefaultBodyTimeout},
+		"the attempt's time is up":       {"200 OK", Request{Timeout: time.Second}, delivered, "", time.Second},
+		"a failure's own time":           {"500 x", Request{}, failed, webhook.ErrorHTTP5xx, DefaultBodyTimeout},
+		"a failure, the attempt's":       {"500 x", Request{Timeout: time.Second}, failed, webhook.ErrorHTTP5xx, time.Second},
+		"it was to acknowledge":          {"200 OK", Request{AckBody: true}, failed, webhook.ErrorBadAck, DefaultTimeout},
+		"a failure acknowledges nothing": {"500 x", Request{AckBody: true}, failed, webhook.ErrorHTTP5xx, DefaultBodyTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{Guard: guard.New(loopback)})
+				t.Cleanup(s.Close)
+				s.plain.DialContext = inMemory(t, func(c net.Conn) error {
+					_, err := io.WriteString(c, "HTTP/1.1 "+test.status+"\r\n\r\n")
+					for err == nil {
+						_, err = io.WriteString(c, "a")
+						time.Sleep(20 * time.Millisecond)
+					}
+					return err
+				})
+				test.request.URL, test.request.Body = "http://receiver.example.com/", body
+				r := s.Send(t.Context(), test.request)
+				if r.Outcome != test.outcome || r.ErrorClass != test.class || r.Phases.Total != test.takes || !r.Truncated {
+					t.Errorf("%s %q (%s) after %s, want it after %s", r.Outcome, r.ErrorClass, r.ErrorDetail, r.Phases.Total, test.takes)
+				}
+				cut(t, r)
+			})
+		})
 	}
 }
 
@@ -170,7 +215,7 @@ func TestACallerThatStopsLeavesTheOutcomeUnknown(t *testing.T) {
 			if stage == "before the dial" {
 				stop(shutdown)
 			}
-			s := newSender(t, Options{TLSTimeout: short})
+			s := newSender(t, Options{})
 			r := s.Send(ctx, Request{URL: scheme + "://" + address + "/", Body: body})
 			if r.Outcome != webhook.OutcomeUnknown || r.ErrorClass != "" || r.ErrorDetail == "" || r.StartedAt.IsZero() {
 				t.Errorf("got %+v", r)
@@ -179,17 +224,37 @@ func TestACallerThatStopsLeavesTheOutcomeUnknown(t *testing.T) {
 	}
 }
 
+// stopAmid sends to a receiver that begins its answer and does not end it, and
+// stops when all of that is read.
+func stopAmid(t *testing.T, answer string, r Request) (res Result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		s := newSender(t, Options{})
+		s.plain.DialContext = inMemory(t, func(c net.Conn) error {
+			if _, err := io.WriteString(c, answer); err != nil {
+				return err
+			}
+			_, err := io.Copy(io.Discard, c)
+			return err
+		})
+		go func() {
+			synctest.Wait() // until Send waits for more of the body
+			stop()
+		}()
+		r.URL, r.Body = "http://receiver.example.com/", body
+		res = s.Send(ctx, r)
+		if res.Phases.Total > 0 {
+			t.Errorf("it was stopped at once and took %s", res.Phases.Total)
+		}
+	})
+	return res
+}
+
 func TestACallerThatStopsAmidAnAcknowledgementLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	target := receive(t, nil, func(c net.Conn, _ *http.Request) bool {
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"success\":")
-		io.Copy(io.Discard, c)
-		return false
-	})
-	time.AfterFunc(time.Second, stop) // Send reads the body by then
-	r := newSender(t, Options{}).Send(ctx, Request{URL: target.url, Body: body, AckBody: true})
+	r := stopAmid(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"success\":", Request{AckBody: true})
 	if r.Outcome != webhook.OutcomeUnknown || r.StatusCode != 200 || r.ErrorClass != "" || r.ErrorDetail == "" {
 		t.Errorf("got %s %s (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail)
 	}
@@ -197,17 +262,7 @@ func TestACallerThatStopsAmidAnAcknowledgementLeavesTheOutcomeUnknown(t *testing
 
 func TestACallerThatStopsAfterTheHeadersHasDelivered(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	target := receive(t, nil, func(c net.Conn, _ *http.Request) bool {
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"+sixteenK+sixteenK)
-		io.Copy(io.Discard, c)
-		return false
-	})
-	s := newSender(t, Options{})
-	// The body never ends, so Send still reads it when the answer has begun.
-	time.AfterFunc(time.Second, stop)
-	r := s.Send(ctx, Request{URL: target.url, Body: body})
+	r := stopAmid(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"+sixteenK+sixteenK, Request{})
 	if r.Outcome != delivered || !r.Truncated || len(r.ResponseBody) != webhook.MaxKeptBody {
 		t.Errorf("got %s %q (%s) with %d bytes", r.Outcome, r.ErrorClass, r.ErrorDetail, len(r.ResponseBody))
 	}
@@ -247,7 +302,7 @@ func TestManyHostsLeaveFewIdleConnections(t *testing.T) {
 			}
 			select {
 			case <-changed:
-			case <-time.After(10 * time.Second):
+			case <-time.After(patience):
 				t.Fatalf("%d connections are open, want %d at most", n, want)
 			}
 		}

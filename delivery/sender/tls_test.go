@@ -97,18 +97,19 @@ func TestTLSBelow12IsRefused(t *testing.T) {
 func TestABrokenHandshakeSaysSo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		serve  func(net.Conn)
+		limit  time.Duration
 		class  webhook.ErrorClass
 		detail string
 	}{
-		"slow":   {func(c net.Conn) { io.Copy(io.Discard, c) }, webhook.ErrorTimeout, "no TLS session within 300ms"},
-		"closed": {func(c net.Conn) { c.Read(make([]byte, 1)) }, webhook.ErrorTLS, "TLS handshake"},
+		"slow":   {func(c net.Conn) { io.Copy(io.Discard, c) }, short, webhook.ErrorTimeout, "no TLS session within 300ms"},
+		"closed": {func(c net.Conn) { c.Read(make([]byte, 1)) }, patience, webhook.ErrorTLS, "TLS handshake"},
 		"no TLS": {func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
 			io.Copy(io.Discard, c)
-		}, webhook.ErrorTLS, "does not speak TLS"},
+		}, patience, webhook.ErrorTLS, "does not speak TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := send(t, newSender(t, Options{TLSTimeout: short}), "https://"+listen(t, tt.serve)+"/")
+			r := send(t, newSender(t, Options{TLSTimeout: tt.limit}), "https://"+listen(t, tt.serve)+"/")
 			if r.Outcome != failed || r.ErrorClass != tt.class || !strings.Contains(r.ErrorDetail, tt.detail) {
 				t.Errorf("got %s %q (%s), want %q (%s)", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.class, tt.detail)
 			}
@@ -137,7 +138,7 @@ func TestWhatTheReceiverSaysOfTheHandshakeIsTold(t *testing.T) {
 			conf := a.serverConfig(t, inAnHour())
 			tt.conf(conf)
 			target := receive(t, conf, keep(ok))
-			r := newSender(t, Options{RootCAs: a.pool}).Send(t.Context(), Request{URL: target.url, Body: make([]byte, 256<<10), Timeout: 10 * time.Second})
+			r := newSender(t, Options{RootCAs: a.pool}).Send(t.Context(), Request{URL: target.url, Body: make([]byte, 256<<10)})
 			if r.Outcome != failed || r.ErrorClass != webhook.ErrorTLS || !strings.Contains(r.ErrorDetail, tt.detail) || r.StatusCode != 0 {
 				t.Errorf("got %s %q (%s), want failed tls with %q", r.Outcome, r.ErrorClass, r.ErrorDetail, tt.detail)
 			}
