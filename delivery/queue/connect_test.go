@@ -111,16 +111,27 @@ func TestCallersWaitNoLongerThanTheySayForARedisThatHangs(t *testing.T) {
 	}
 }
 
-// wantDeadline fails unless call ends with its context and not seconds later,
-// with the client's own limits.
+// wantDeadline fails unless call ends with its context and not with the client's
+// own limits, which are 3 s and more. A busy machine may take as long, but not
+// every time.
 func wantDeadline(t *testing.T, name string, call func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	if err := call(ctx); err == nil || time.Since(began) > 3*time.Second {
-		t.Errorf("%s: %v after %s", name, err, time.Since(began))
+	var took time.Duration
+	for range 5 {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		began := time.Now()
+		err := call(ctx)
+		took = time.Since(began)
+		cancel()
+		if err == nil {
+			t.Errorf("%s: no error after %s", name, took)
+			return
+		}
+		if took < 3*time.Second {
+			return
+		}
 	}
+	t.Errorf("%s takes %s again and again", name, took)
 }
 
 func hostOf(address string) string {

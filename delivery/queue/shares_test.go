@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -131,16 +132,25 @@ func TestAStopGivesBackWhatWasFetchedAndNotBegun(t *testing.T) {
 	for range running {
 		receive(t, "its share is handled", b.began)
 	}
-	shard := q.ShardOf(tickets[0].EndpointID)
-	aside := func() int64 { return q.redis.ZCard(t.Context(), key(shard, "retry")).Val() }
-	eventually(t, "the rest is set aside", func() bool { return aside() == many-running })
+	retry := key(q.ShardOf(tickets[0].EndpointID), "retry")
+	// putOff has what is set aside come by itself no sooner than that.
+	putOff := func(until time.Time) (n int64) {
+		for _, id := range q.redis.ZRange(t.Context(), retry, 0, -1).Val() {
+			if err := q.redis.ZAddXX(t.Context(), retry, redis.Z{Score: float64(until.Unix()), Member: id}).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return q.redis.ZCount(t.Context(), retry, strconv.FormatInt(until.Unix(), 10), "+inf").Val()
+	}
+	kept := time.Now().Add(keptFor)
+	eventually(t, "the rest is set aside", func() bool { return putOff(kept) == many-running })
 	if found := lost(t, q, tickets...); len(found) > 0 {
 		t.Errorf("%d tickets that were set aside are lost", len(found))
 	}
+	hour := time.Now().Add(time.Hour) // longer than it is waited for
+	eventually(t, "the rest stays set aside", func() bool { return putOff(hour) == many-running })
 	stopping.Stop()
-	if n := aside(); n != 0 {
-		t.Errorf("%d tickets are still set aside after the stop", n)
-	}
+	eventually(t, "nothing is set aside after the stop", func() bool { return q.redis.ZCard(t.Context(), retry).Val() == 0 })
 	f := newFetched()
 	serve(t, q, 100*len(q.Shards()), f.handle)
 	f.wait(t, many-running)
