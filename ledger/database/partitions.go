@@ -140,7 +140,8 @@ func detach(ctx context.Context, tx Querier, table, name string, patience time.D
 	// No reader or writer minds these two locks, but vacuum does, of the default
 	// partition, too, which a detachment takes; both are had before whoever makes
 	// partitions gives up, and after autovacuum has been asked to end. Of the locks
-	// that readers mind the parent's comes first, as with everybody else.
+	// that readers mind the parent's comes first, as with everybody but batches, which
+	// name days: to those it gives way after the patience.
 	_, err = tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = '1400ms'; LOCK TABLE %[1]s, %[2]s_default IN SHARE UPDATE EXCLUSIVE MODE;
 		SET LOCAL lock_timeout = %[3]d; SET LOCAL statement_timeout = %[4]d; SET LOCAL idle_in_transaction_session_timeout = '1s';
 		LOCK TABLE ONLY %[2]s IN ACCESS EXCLUSIVE MODE`, name, table, patience.Milliseconds(), (patience+time.Second).Milliseconds()))
