@@ -195,6 +195,20 @@ func together(l *ledger.Ledger, calls ...func()) {
 	wg.Wait()
 }
 
+// inOneBatch runs n operations of a kind like that, none of which may fail.
+func inOneBatch(t *testing.T, b *ledgertest.Bench, n int, do func(i int) error) {
+	t.Helper()
+	calls := make([]func(), n)
+	for i := range calls {
+		calls[i] = func() {
+			if err := do(i); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	together(b.Ledger, calls...)
+}
+
 func wantKind(t *testing.T, err error, kind webhook.Kind) {
 	t.Helper()
 	if err == nil || webhook.KindOf(err) != kind {

@@ -199,17 +199,7 @@ func TestABusyBatchMakesFewStatements(t *testing.T) {
 	together := func(n int, do func(i int) error) int {
 		t.Helper()
 		statements.Store(0)
-		var wg sync.WaitGroup
-		b.TogetherIn(n, func() {
-			for i := range n {
-				wg.Go(func() {
-					if err := do(i); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		})
-		wg.Wait()
+		inOneBatch(t, b, n, do)
 		return int(statements.Load())
 	}
 	for _, n := range []int{8, 16, 32} { // windows have grown to so much

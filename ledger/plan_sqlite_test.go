@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"ledgerhook/delivery"
 	"ledgerhook/ledger"
 	"ledgerhook/ledger/ledgertest"
+	"ledgerhook/webhook"
 )
 
 // planFew is enough for SQLite, which plans by its statistics alone.
@@ -68,6 +71,78 @@ func TestPagesReadByIndexOnSQLite(t *testing.T) {
 	if looked < 60 || byState < 10 {
 		t.Errorf("%d plans were looked at, %d of them by state", looked, byState)
 	}
+}
+
+// What every delivery passes through reads no table from end to end, however
+// many of them share a transaction.
+func TestThePathOfADeliveryReadsByIndexOnSQLite(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 40} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			b := ledgertest.New(t, "sqlite")
+			b.Partner(t, "acme")
+			b.Endpoint(t, "acme", n)
+			var mu sync.Mutex
+			statements := map[string]ledger.Statement{}
+			if err := b.TraceWrites(b.At.DataDir+"/ledger.db", func(s ledger.Statement) {
+				mu.Lock()
+				defer mu.Unlock()
+				statements[s.SQL] = s
+			}); err != nil {
+				t.Fatal(err)
+			}
+			passTheWholePath(t, b, n)
+			looked := 0
+			for _, s := range statements {
+				if !changesLargeTable.MatchString(s.SQL) && !largeTable.MatchString(s.SQL) {
+					continue
+				}
+				looked++
+				steps := strings.Join(queryPlan(t, b.Raw, s), "\n")
+				for _, step := range walked.FindAllString(steps, -1) {
+					if !partial.MatchString(step) {
+						t.Errorf("%s in\n%s\n%s", step, s.SQL, steps)
+					}
+				}
+			}
+			if looked < 10 {
+				t.Errorf("%d plans were looked at", looked)
+			}
+		})
+	}
+}
+
+// changesLargeTable is a statement that looks for the rows that it changes.
+var changesLargeTable = regexp.MustCompile(`^(UPDATE|DELETE FROM) (events|deliveries|attempts)\b`)
+
+// passTheWholePath has n deliveries fail for good in batches, and be delivered
+// when they are sent again, which settles the first ones.
+func passTheWholePath(t *testing.T, b *ledgertest.Bench, n int) {
+	t.Helper()
+	deliveries, jobs := storeMany(t, b, "acme", n), make([]delivery.Job, n)
+	attempt := func(tickets []delivery.Ticket, a webhook.Attempt, v delivery.Verdict) {
+		t.Helper()
+		for ; len(tickets) > 0; tickets = b.Tickets() {
+			inOneBatch(t, b, len(tickets), func(i int) (err error) {
+				jobs[i], _, err = b.Claim(t.Context(), tickets[i], worker)
+				return err
+			})
+			inOneBatch(t, b, len(tickets), func(i int) error { return tryRecord(t, b.Ledger, result(jobs[i], a, v)) })
+		}
+	}
+	again, err := b.Requeue(t.Context(), b.Tickets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempt(again, failed, delivery.Verdict{State: webhook.Exhausted})
+	for _, id := range deliveries {
+		if _, err := b.RetryDelivery(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attempt(b.Tickets(), ok, delivered)
+	same(t, "settled deliveries", b.Count(t, "SELECT COUNT(*) FROM deliveries WHERE delivered_by <> ''"), n)
 }
 
 // newest tells a statement that takes the first row it meets.

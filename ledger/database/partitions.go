@@ -229,13 +229,10 @@ func ByID(t *Statement, table string, ids []string) *Statement {
 	return In(t, "id", ids)
 }
 
-// JoinID is byID for a statement that joins the ids as v.column1.
+// JoinID is ByID for a statement that joins the ids as v.column1. For that alone
+// SQLite, which keeps no statistics, walks the whole table.
 func JoinID(t *Statement, table string, ids []string) *Statement {
-	t.Add("id = v.column1")
-	if !t.Arrays {
-		return t
-	}
-	return ByID(t.Add(" AND "), table, ids)
+	return ByID(t.Add("id = v.column1 AND "), table, ids)
 }
 
 // dayOf returns the partition of table that holds id.
