@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,6 +96,11 @@ func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
 	}
 	record(t, b, take(t, b, one(t, b)), ok, delivered)
 
+	at := webhook.IDTime(webhook.DeliveryPrefix, ids[0])
+	days := []string{at.Format("20060102")}
+	if at.Add(-time.Hour).Day() != at.Day() { // from where an event's deliveries are looked for, and a new ledger has no such day
+		days = append(days, "default")
+	}
 	plans, settling := 0, 0
 	for sql, text := range planOnce(t, b, statements) {
 		plans++
@@ -108,7 +114,7 @@ func TestWhatIsPlannedOnceReadsByIndexAndDay(t *testing.T) {
 			continue
 		}
 		for _, day := range partition.FindAllStringSubmatch(text, -1) {
-			if at := webhook.IDTime(webhook.DeliveryPrefix, ids[0]); day[1] != at.Format("20060102") {
+			if !slices.Contains(days, day[1]) {
 				t.Errorf("day %s is opened:\n%s\n%s", day[1], sql, text)
 			}
 		}
