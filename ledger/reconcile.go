@@ -88,11 +88,14 @@ func (l *Ledger) Requeue(ctx context.Context, lost []delivery.Ticket) (again []d
 
 // requeue takes those of group, sorted by delivery, that are still current.
 func (l *Ledger) requeue(ctx context.Context, group []delivery.Ticket) (taken []delivery.Ticket, err error) {
-	now := database.Micros(time.Now())
+	now, ids := database.Micros(time.Now()), make([]string, len(group))
+	for i, ticket := range group {
+		ids[i] = ticket.DeliveryID
+	}
 	t := new(database.Statement).Add("UPDATE deliveries SET generation = generation + 1, queued_at = CASE WHEN queued_at > ? THEN queued_at ELSE ? END FROM ", now, now)
 	t.Table(len(group), func(i int) []any { return []any{group[i].DeliveryID, group[i].Generation} })
-	t.Add(` WHERE id >= ? AND id <= ? AND id = v.column1 AND generation = v.column2 AND state = 'queued'
-		RETURNING id, generation, endpoint_id, partner_code, queued_at`, group[0].DeliveryID, group[len(group)-1].DeliveryID)
+	database.JoinID(t.Add(" WHERE "), "deliveries", ids).Add(` AND generation = v.column2 AND state = 'queued'
+		RETURNING id, generation, endpoint_id, partner_code, queued_at`)
 	err = l.db.Write.InTx(ctx, func(tx database.Querier) error {
 		taken = nil // of a run that broke off
 		return t.Query(ctx, l.db.Batched(tx), func(row database.Row) error {
