@@ -431,5 +431,5 @@ func (f *filling) finish(ctx context.Context, sink fillSink) error {
 			last_success = %d, failing_since = %d, wake_at = CASE WHEN %d > 0 AND NOT %t THEN %d END WHERE endpoint_id = '%s'`, e.sequence+1, e.waitingFirst,
 			e.waitingAgain, e.paused, e.lastSuccess, failing, e.waitingFirst+e.waitingAgain, e.paused, f.now.UnixMicro(), e.id)))
 	}
-	return errors.Join(err, sink.exec(ctx, "ANALYZE"))
+	return errors.Join(err, sink.analyze(ctx))
 }

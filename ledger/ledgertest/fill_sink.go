@@ -18,6 +18,7 @@ import (
 type fillSink interface {
 	insert(ctx context.Context, table string, columns []string, rows [][]any) error
 	exec(ctx context.Context, statement string) error
+	analyze(ctx context.Context) error
 	// dropIndexes drops those of the filled tables that hold nothing together,
 	// and returns the statements that make them again.
 	dropIndexes(ctx context.Context) ([]string, error)
@@ -62,6 +63,9 @@ func (s postgresSink) exec(ctx context.Context, statement string) error {
 	_, err := conn.Exec(ctx, statement)
 	return err
 }
+
+// analyze gathers statistics, as PostgreSQL does by itself sooner or later.
+func (s postgresSink) analyze(ctx context.Context) error { return s.exec(ctx, "ANALYZE") }
 
 func (s postgresSink) dropIndexes(ctx context.Context) (statements []string, err error) {
 	conn := <-s.idle
@@ -150,6 +154,9 @@ func (s sqliteSink) exec(ctx context.Context, statement string) error {
 	_, err := s.tx.ExecContext(context.WithoutCancel(ctx), statement)
 	return err
 }
+
+// analyze does nothing: an embedded ledger has no statistics.
+func (sqliteSink) analyze(context.Context) error { return nil }
 
 func (s sqliteSink) dropIndexes(ctx context.Context) (statements []string, err error) {
 	rows, err := s.tx.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'index'
