@@ -229,8 +229,8 @@ func ByID(t *Statement, table string, ids []string) *Statement {
 	return In(t, "id", ids)
 }
 
-// JoinID is ByID for a statement that joins the ids as v.column1. For that alone
-// SQLite, which keeps no statistics, walks the whole table.
+// JoinID is ByID for a statement that joins the ids as v.column1: by these alone
+// SQLite would walk the whole table.
 func JoinID(t *Statement, table string, ids []string) *Statement {
 	return ByID(t.Add("id = v.column1 AND "), table, ids)
 }

@@ -1,6 +1,6 @@
 -- +goose Up
--- Few deliveries are on their way, however many there are, or a partner has. A ledger of this kind gathers no statistics:
--- for those that are queued or being sent it would walk through all of them, to save itself the sorting of a few.
+-- However many deliveries there are, or a partner has, few of them are on their way. Without statistics, which nobody
+-- gathers here, SQLite would walk through all of them for those few, to save itself the sorting.
 ANALYZE meta; -- makes the table
 DELETE FROM sqlite_stat1;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
