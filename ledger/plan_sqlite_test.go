@@ -15,7 +15,7 @@ import (
 	"ledgerhook/webhook"
 )
 
-// planFew is enough for SQLite, which plans by its statistics alone.
+// planFew is enough for SQLite, which plans by the schema's statistics alone.
 const planFew = 3000
 
 // largeTable is a statement that reads one of the tables that grow.

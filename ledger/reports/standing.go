@@ -69,8 +69,7 @@ func (l *Reports) Standings(ctx context.Context, found []orders.Order) (standing
 	}
 	t := new(database.Statement).Add("SELECT c.order_id, c.event_id, c.at, COALESCE(e.filtered, ?), COALESCE(e.erased_at, 0) > 0 FROM ", false)
 	t.Table(len(found), func(i int) []any { return []any{found[i].ID, found[i].Sequence} })
-	// CROSS has SQLite take v first: it would else walk all changes, once there are six orders.
-	t.Add(" CROSS JOIN order_changes c LEFT JOIN events e ON e.id = c.event_id WHERE c.order_id = v.column1 AND c.sequence = v.column2")
+	t.Add(" JOIN order_changes c ON c.order_id = v.column1 AND c.sequence = v.column2 LEFT JOIN events e ON e.id = c.event_id")
 	var events []string
 	err = t.Query(ctx, l.db.Read, func(row database.Row) error {
 		var id string
